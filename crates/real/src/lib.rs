@@ -1,0 +1,95 @@
+//! The two number types that states and messages are made of: `f32` and `f64`.
+//! It never allocates, does I/O or knows anything else of ours.
+//!
+//! ```
+//! use undertone_real::Real;
+//!
+//! fn norm<R: Real>(v: &[R]) -> f64 {
+//!     v.iter().map(|x| x.to_f64().powi(2)).sum::<f64>().sqrt()
+//! }
+//! assert_eq!(norm(&[3.0_f32, 4.0]), 5.0);
+//! ```
+
+use std::fmt::{Debug, Display};
+use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// A number that a state or a message is made of. Sealed: exactly `f32` and `f64` implement it,
+/// chosen once, at the top, by the plan.
+pub trait Real:
+    sealed::Sealed
+    + Copy
+    + Debug
+    + Display
+    + Default
+    + PartialEq
+    + PartialOrd
+    + Send
+    + Sync
+    + 'static
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+{
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+    /// Rounds to the nearest value of this type.
+    fn from_f64(value: f64) -> Self;
+    /// Widens without loss.
+    fn to_f64(self) -> f64;
+    /// Neither infinite nor NaN.
+    fn is_finite(self) -> bool;
+}
+
+impl Real for f32 {
+    const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
+    fn from_f64(value: f64) -> Self {
+        value as f32
+    }
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+    fn is_finite(self) -> bool {
+        f32::is_finite(self)
+    }
+}
+
+impl Real for f64 {
+    const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+    fn to_f64(self) -> f64 {
+        self
+    }
+    fn is_finite(self) -> bool {
+        f64::is_finite(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conversion_round_trips_and_keeps_non_finite_values() {
+        assert_eq!(f32::from_f64(0.1).to_f64(), f64::from(0.1_f32));
+        assert_eq!(f64::from_f64(0.1), 0.1);
+        assert!(!Real::is_finite(f32::from_f64(1e300)));
+        assert!(!Real::is_finite(f64::NAN));
+    }
+}
