@@ -163,7 +163,7 @@ pub struct ObjectivePerturbation {
     /// The random linear term.
     pub noise: ObjectiveNoise,
     /// `c1 / (n m)`: the relative change of curvature by one record.
-    pub curvature: f64,
+    pub curvature: Scale,
     /// Whether the derivative of the loss keeps its sign (logistic, hinge) or not (squares).
     pub sign_definite: bool,
 }
@@ -268,7 +268,7 @@ pub enum SagaSampling {
     /// Every record independently; the sum is divided by the expected number.
     Poisson {
         /// Expected number of records.
-        expected: f64,
+        expected: Scale,
     },
     /// Exactly one uniform index, as printed.
     SingleIndex,
@@ -323,5 +323,16 @@ impl Event {
     /// This event many times; see [`Event::Repeated`].
     pub fn repeated(self, times: u64) -> Event {
         Event::Repeated(Repeated { event: Box::new(self), times })
+    }
+
+    /// The name of the variant in JSON.
+    pub fn name(&self) -> String {
+        match serde_json::to_value(self) {
+            Ok(serde_json::Value::String(name)) => name,
+            Ok(serde_json::Value::Object(map)) => {
+                map.keys().next().cloned().expect("a variant has one key")
+            }
+            _ => unreachable!("an event is a name or an object with one key"),
+        }
     }
 }

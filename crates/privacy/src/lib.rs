@@ -3,6 +3,8 @@
 
 #![deny(missing_docs)]
 
+pub mod accountant;
 pub mod event;
 pub mod noise;
+mod special;
 pub mod units;

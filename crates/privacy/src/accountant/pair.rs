@@ -1,0 +1,367 @@
+//! Dominating pairs: two distributions that are at least as easy to tell apart as any two
+//! neighbouring data sets, with the exact law of their privacy loss.
+
+use crate::special::{bisect_down, ln_normal_cdf, normal_cdf};
+
+/// A pair (P, Q) with its privacy loss `L = ln dP/dQ`, seen under P.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Pair {
+    /// N(mu, 1) against N(0, 1).
+    Gaussian { mu: f64 },
+    /// Laplace noise of scale 1 shifted by `epsilon`. It dominates every split of an L1 shift over
+    /// coordinates: testing along a chain of one-coordinate shifts is no harder than testing the
+    /// one long shift, because threshold tests of one Laplace family are nested.
+    Laplace { epsilon: f64 },
+    /// Randomised response, which dominates every pure epsilon-private mechanism.
+    Response { epsilon: f64 },
+    /// N(0, 1) against (1-q) N(0, 1) + q N(mu, 1): a record was added.
+    SampledAdd { q: f64, mu: f64 },
+    /// (1-q) N(0, 1) + q N(mu, 1) against N(0, 1): a record was removed.
+    SampledRemove { q: f64, mu: f64 },
+    /// (1-q) N(0, 1) + q N(mu, 1) against (1-q) N(0, 1) + q N(-mu, 1): a record was replaced.
+    ///
+    /// That it dominates every replacement follows from theory E6: the path through the data set
+    /// without the record, split where the likelihood ratios of both steps meet at one threshold,
+    /// costs exactly the divergence of this pair.
+    SampledReplace { q: f64, mu: f64 },
+}
+
+/// Relative error allowed for one normal tail, several times what `erfc` makes.
+const TAIL_ERROR: f64 = 2e-15;
+
+/// See [`Pair::cut`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    loss: f64,
+    absent: NormalTail,
+    present: NormalTail,
+    opposite: NormalTail,
+}
+
+/// A point on the line with the smaller of its two standard normal tails.
+#[derive(Clone, Copy, Debug)]
+struct NormalTail {
+    x: f64,
+    tail: f64,
+}
+
+impl NormalTail {
+    fn at(x: f64) -> NormalTail {
+        NormalTail { x, tail: normal_cdf(-x.abs()) }
+    }
+
+    /// Mass from here to `end`, never negative, without cancellation of large numbers.
+    fn until(&self, end: &NormalTail) -> f64 {
+        let mass = match (self.x > 0.0, end.x > 0.0) {
+            (true, true) => self.tail - end.tail,
+            (false, false) => end.tail - self.tail,
+            (false, true) => 1.0 - self.tail - end.tail,
+            (true, false) => 0.0,
+        };
+        mass.max(0.0)
+    }
+}
+
+impl Pair {
+    /// Both directions of the pair at hand; one where they have the same law.
+    pub fn directions(self) -> (Pair, Option<Pair>) {
+        match self {
+            Pair::SampledRemove { q, mu } => (self, Some(Pair::SampledAdd { q, mu })),
+            Pair::SampledAdd { q, mu } => (Pair::SampledRemove { q, mu }, Some(self)),
+            symmetric => (symmetric, None),
+        }
+    }
+
+    /// The place in the outcome space where the loss crosses `loss`.
+    pub fn cut(&self, loss: f64) -> Cut {
+        let (absent, present) = match *self {
+            Pair::Gaussian { mu } => (loss / mu + 0.5 * mu, loss / mu - 0.5 * mu),
+            Pair::SampledRemove { q, mu } => {
+                let x = sampled_point(loss, q, mu);
+                (x, x - mu)
+            }
+            Pair::SampledAdd { q, mu } => {
+                // The loss is minus that of the removal: it falls where the other rises.
+                let x = sampled_point(-loss, q, mu);
+                (x, x - mu)
+            }
+            Pair::SampledReplace { q, mu } => {
+                let x = replaced_point(loss, q, mu);
+                let opposite = NormalTail::at(x + mu);
+                return Cut {
+                    loss,
+                    absent: NormalTail::at(x),
+                    present: NormalTail::at(x - mu),
+                    opposite,
+                };
+            }
+            Pair::Laplace { .. } | Pair::Response { .. } => (0.0, 0.0),
+        };
+        let (absent, present) = (NormalTail::at(absent), NormalTail::at(present));
+        Cut { loss, absent, present, opposite: present }
+    }
+
+    /// Masses under P and under Q of the losses above the cut `low` and not above the cut `high`.
+    pub fn between(&self, low: &Cut, high: &Cut) -> (f64, f64) {
+        match *self {
+            Pair::Gaussian { .. } => {
+                (low.present.until(&high.present), low.absent.until(&high.absent))
+            }
+            Pair::SampledRemove { q, .. } => {
+                let absent = low.absent.until(&high.absent);
+                ((1.0 - q) * absent + q * low.present.until(&high.present), absent)
+            }
+            Pair::SampledAdd { q, .. } => {
+                let absent = high.absent.until(&low.absent);
+                (absent, (1.0 - q) * absent + q * high.present.until(&low.present))
+            }
+            Pair::SampledReplace { q, .. } => {
+                let absent = (1.0 - q) * low.absent.until(&high.absent);
+                let p = absent + q * low.present.until(&high.present);
+                (p, absent + q * low.opposite.until(&high.opposite))
+            }
+            Pair::Laplace { epsilon } => laplace_masses(low.loss, high.loss, epsilon),
+            Pair::Response { epsilon } => response_masses(low.loss, high.loss, epsilon),
+        }
+    }
+
+    /// Bounds on the rounding errors of [`Pair::between`].
+    pub fn rounding(&self, low: &Cut, high: &Cut) -> (f64, f64) {
+        let error = |a: &NormalTail, b: &NormalTail| TAIL_ERROR * a.tail.max(b.tail);
+        match *self {
+            Pair::Gaussian { .. } => {
+                (error(&low.present, &high.present), error(&low.absent, &high.absent))
+            }
+            Pair::SampledRemove { .. } | Pair::SampledAdd { .. } | Pair::SampledReplace { .. } => {
+                let absent = error(&low.absent, &high.absent);
+                let mixed = absent
+                    + error(&low.present, &high.present)
+                    + error(&low.opposite, &high.opposite);
+                (mixed, mixed)
+            }
+            Pair::Laplace { .. } | Pair::Response { .. } => (TAIL_ERROR, TAIL_ERROR),
+        }
+    }
+
+    /// Mass under P of losses above `loss`.
+    pub fn above(&self, loss: f64) -> f64 {
+        self.between(&self.cut(loss), &self.cut(f64::INFINITY)).0
+    }
+
+    /// Losses that matter: about `mass` of P lies above the second and below the first.
+    pub fn support(&self, mass: f64) -> (f64, f64) {
+        let z = || normal_quantile_above(mass);
+        match *self {
+            Pair::Laplace { epsilon } | Pair::Response { epsilon } => (-epsilon, epsilon),
+            Pair::Gaussian { mu } => {
+                let (half, far) = (0.5 * mu * mu, z() * mu);
+                (half - far, half + far)
+            }
+            Pair::SampledRemove { q, mu } => ((-q).ln_1p(), sampled_loss(z() + mu, q, mu)),
+            Pair::SampledAdd { q, mu } => (-sampled_loss(z(), q, mu), -(-q).ln_1p()),
+            Pair::SampledReplace { q, mu } => {
+                let far = z();
+                (-replaced_loss(far, q, mu), replaced_loss(far + mu, q, mu))
+            }
+        }
+    }
+
+    /// Losses and log masses of a fine quadrature of P, for choosing a tilt and a grid. Nothing
+    /// that is certified depends on it.
+    pub fn sketch(&self) -> Vec<(f64, f64)> {
+        match *self {
+            Pair::Laplace { epsilon } | Pair::Response { epsilon } => {
+                let n = 400;
+                let h = 2.0 * epsilon / f64::from(n);
+                (0..=n)
+                    .map(|k| {
+                        let at = -epsilon + h * f64::from(k);
+                        let low = if k == 0 { f64::NEG_INFINITY } else { at - h };
+                        (at, self.between(&self.cut(low), &self.cut(at)).0.ln())
+                    })
+                    .filter(|(_, mass)| mass.is_finite())
+                    .collect()
+            }
+            Pair::Gaussian { mu } => quadrature(mu)
+                .map(|(x, w)| (mu * x - 0.5 * mu * mu, w + ln_density(x - mu)))
+                .collect(),
+            Pair::SampledRemove { q, mu } => quadrature(mu)
+                .map(|(x, w)| {
+                    let loss = sampled_loss(x, q, mu);
+                    (loss, w + ln_density(x) + loss)
+                })
+                .collect(),
+            Pair::SampledAdd { q, mu } => {
+                quadrature(mu).map(|(x, w)| (-sampled_loss(x, q, mu), w + ln_density(x))).collect()
+            }
+            Pair::SampledReplace { q, mu } => quadrature(mu)
+                .map(|(x, w)| (replaced_loss(x, q, mu), w + ln_density(x) + sampled_loss(x, q, mu)))
+                .collect(),
+        }
+    }
+}
+
+/// Loss of the removal pair at the point `x`.
+pub(super) fn sampled_loss(x: f64, q: f64, mu: f64) -> f64 {
+    let ratio = mu * x - 0.5 * mu * mu;
+    if ratio > 30.0 {
+        ratio + q.ln() + ((1.0 - q) / q * (-ratio).exp()).ln_1p()
+    } else {
+        (q * ratio.exp_m1()).ln_1p()
+    }
+}
+
+/// The point at which the removal pair has the given loss.
+fn sampled_point(loss: f64, q: f64, mu: f64) -> f64 {
+    let ratio = if loss > 30.0 {
+        loss - q.ln() + (-(1.0 - q) * (-loss).exp()).ln_1p()
+    } else {
+        let excess = loss.exp_m1() / q;
+        if excess <= -1.0 {
+            return f64::NEG_INFINITY;
+        }
+        excess.ln_1p()
+    };
+    ratio / mu + 0.5 * mu
+}
+
+/// Loss of the replacement pair at the point `x`.
+fn replaced_loss(x: f64, q: f64, mu: f64) -> f64 {
+    sampled_loss(x, q, mu) - sampled_loss(-x, q, mu)
+}
+
+/// The point at which the replacement pair has the given loss: the positive root of
+/// `c y^2 - (1-q)(e^loss - 1) y - c e^loss` with `y = e^(mu x)` and `c = q e^(-mu^2/2)`.
+pub(super) fn replaced_point(loss: f64, q: f64, mu: f64) -> f64 {
+    if loss < 0.0 {
+        return -replaced_point(-loss, q, mu);
+    }
+    if loss.is_infinite() {
+        return loss;
+    }
+    // Divided by e^loss, so that nothing overflows: y = e^(loss) u.
+    let ln_c = q.ln() - 0.5 * mu * mu;
+    let b = (1.0 - q) * -(-loss).exp_m1();
+    let c = ln_c.exp();
+    let root = b + (b * b + 4.0 * c * c * (-loss).exp()).sqrt();
+    (loss + (0.5 * root).ln() - ln_c) / mu
+}
+
+fn laplace_masses(low: f64, high: f64, epsilon: f64) -> (f64, f64) {
+    let above_p = |loss: f64| match loss {
+        l if l < -epsilon => 1.0,
+        l if l < epsilon => 1.0 - 0.5 * (-0.5 * (epsilon - l)).exp(),
+        _ => 0.0,
+    };
+    let above_q = |loss: f64| match loss {
+        l if l < -epsilon => 1.0,
+        l if l < epsilon => 0.5 * (-0.5 * (epsilon + l)).exp(),
+        _ => 0.0,
+    };
+    (above_p(low) - above_p(high), above_q(low) - above_q(high))
+}
+
+fn response_masses(low: f64, high: f64, epsilon: f64) -> (f64, f64) {
+    let truth = 1.0 / (1.0 + (-epsilon).exp());
+    let mut masses = (0.0, 0.0);
+    for (loss, p, q) in [(epsilon, truth, 1.0 - truth), (-epsilon, 1.0 - truth, truth)] {
+        if low < loss && loss <= high {
+            masses = (masses.0 + p, masses.1 + q);
+        }
+    }
+    masses
+}
+
+/// A point with at most `mass` of a standard normal above it.
+fn normal_quantile_above(mass: f64) -> f64 {
+    let target = mass.max(1e-300).ln();
+    bisect_down(0.0, 40.0, 40, |x| ln_normal_cdf(-x) - target)
+}
+
+fn ln_density(x: f64) -> f64 {
+    -0.5 * x * x - 0.918_938_533_204_672_8
+}
+
+/// Trapezoid nodes that cover N(0, 1), N(mu, 1) and moderately tilted versions of them.
+fn quadrature(mu: f64) -> impl Iterator<Item = (f64, f64)> {
+    const STEP: f64 = 0.05;
+    let near = (-280..=560).map(|k| STEP * f64::from(k));
+    let far_start = if mu < 42.0 { 28.0 } else { mu - 14.0 };
+    let far_count = ((mu + 28.0 - far_start) / STEP) as i32;
+    let far = (1..=far_count).map(move |k| far_start + STEP * f64::from(k));
+    near.chain(far).map(|x| (x, STEP.ln()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::special::ln_gaussian_delta;
+
+    fn masses(pair: Pair, low: f64, high: f64) -> (f64, f64) {
+        pair.between(&pair.cut(low), &pair.cut(high))
+    }
+
+    /// Hockey stick by brute force over fine cells.
+    fn delta(pair: Pair, epsilon: f64) -> f64 {
+        let h = 1e-4;
+        let (_, top) = pair.support(1e-18);
+        let n = ((top - epsilon) / h).ceil() as i64;
+        (0..n.max(0))
+            .map(|k| {
+                let (p, q) = masses(pair, epsilon + h * k as f64, epsilon + h * (k + 1) as f64);
+                p - epsilon.exp() * q
+            })
+            .sum()
+    }
+
+    #[test]
+    fn masses_give_the_closed_profiles_of_theory_e4() {
+        let (q, mu) = (0.02, 0.5);
+        let remove = delta(Pair::SampledRemove { q, mu }, 0.01);
+        let add = delta(Pair::SampledAdd { q, mu }, 0.01);
+        assert!((remove - 1.41040373252e-3).abs() < 1e-12, "{remove}");
+        assert!((add - 2.70505192283e-4).abs() < 1e-12, "{add}");
+        assert!(
+            (delta(Pair::SampledRemove { q: 0.01, mu: 1.0 }, 0.1) - 7.29003769576e-5).abs() < 1e-13
+        );
+        assert_eq!(delta(Pair::SampledAdd { q: 0.01, mu: 1.0 }, 0.1), 0.0);
+    }
+
+    #[test]
+    fn gaussian_and_laplace_masses_match_their_profiles() {
+        let d = delta(Pair::Gaussian { mu: 1.0 }, 1.0);
+        assert!((d - ln_gaussian_delta(1.0, 1.0).exp()).abs() < 1e-12);
+        let d = delta(Pair::Laplace { epsilon: 1.0 }, 0.4);
+        assert!((d - (1.0 - (-0.3_f64).exp())).abs() < 1e-12, "{d}");
+        let d = delta(Pair::Response { epsilon: 1.0 }, 0.4);
+        let e = std::f64::consts::E;
+        assert!((d - (e - 0.4_f64.exp()) / (1.0 + e)).abs() < 1e-12, "{d}");
+    }
+
+    #[test]
+    fn replacement_pair_is_the_exact_one_of_theory_e6() {
+        let d = delta(Pair::SampledReplace { q: 0.02, mu: 0.5 }, 0.01);
+        assert!((d - 3.76706379e-3).abs() < 1e-11, "{d}");
+        for loss in [-0.3, 0.0, 0.004, 2.0, 50.0] {
+            let x = replaced_point(loss, 0.02, 0.5);
+            assert!((replaced_loss(x, 0.02, 0.5) - loss).abs() < 1e-9, "{loss}");
+        }
+    }
+
+    #[test]
+    fn all_mass_is_found_once() {
+        for pair in [
+            Pair::Gaussian { mu: 0.3 },
+            Pair::Laplace { epsilon: 0.7 },
+            Pair::Response { epsilon: 0.7 },
+            Pair::SampledAdd { q: 0.1, mu: 2.0 },
+            Pair::SampledRemove { q: 0.1, mu: 2.0 },
+            Pair::SampledReplace { q: 0.1, mu: 2.0 },
+        ] {
+            let (p, q) = masses(pair, f64::NEG_INFINITY, f64::INFINITY);
+            assert!((p - 1.0).abs() < 1e-12 && (q - 1.0).abs() < 1e-12, "{pair:?}: {p} {q}");
+            let split = masses(pair, f64::NEG_INFINITY, 0.05).0 + pair.above(0.05);
+            assert!((split - 1.0).abs() < 1e-12, "{pair:?}: {split}");
+        }
+    }
+}

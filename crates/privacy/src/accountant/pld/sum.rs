@@ -1,0 +1,206 @@
+//! The law of a sum of independent privacy losses, by one tilted Fourier transform.
+//!
+//! Every mass is first multiplied by `exp(tilt * loss)`, which moves the bulk of the sum to the
+//! loss that the question is about. The transform's absolute error then becomes a relative error
+//! of the answer, so that a delta of 1e-18 is as accurate as one of 0.1, and the window needs to
+//! cover only that bulk.
+
+use realfft::RealFftPlanner;
+use realfft::num_complex::Complex64;
+
+use super::pmf::Pmf;
+
+/// A tilted law on the window `[first, first + masses.len())` of grid points.
+pub(super) struct TiltedSum {
+    step: f64,
+    first: i64,
+    tilt: f64,
+    /// Log of the total that tilting was normalised by.
+    ln_total: f64,
+    masses: Vec<f64>,
+    /// Bound on the error of each tilted mass.
+    error: f64,
+    /// Bound on the relative error of all masses that rounding makes before the transform.
+    ln_slack: f64,
+    /// Bound on the tilted mass outside the window, below and above.
+    outside: (f64, f64),
+    /// Mass at infinite loss, or to be taken off.
+    doubt: f64,
+}
+
+/// Where to look: chosen by a sketch, certified here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    pub tilt: f64,
+    /// Mean and standard deviation of the tilted sum.
+    pub centre: f64,
+    pub spread: f64,
+    /// Least and greatest loss.
+    pub first: f64,
+    pub last: f64,
+    /// Additional tilts that bound the mass below and above.
+    pub shifts: (f64, f64),
+}
+
+/// Frequencies whose amplitude is below `e^-60` cannot matter: they are set to zero and the bound
+/// is added to the error.
+const NEGLIGIBLE: f64 = -60.0;
+
+impl TiltedSum {
+    /// Composes the parts; all have the same step.
+    pub fn new(parts: &[(Pmf, u64)], window: &Window, planner: &mut RealFftPlanner<f64>) -> Self {
+        let step = parts[0].0.step;
+        let first = (window.first / step).floor() as i64;
+        let n = fast_length(((window.last / step).ceil() as i64 - first).max(64) as usize);
+        let forward = planner.plan_fft_forward(n);
+        let mut buffer = forward.make_input_vec();
+        let mut spectrum = forward.make_output_vec();
+        let mut scratch = forward.make_scratch_vec();
+        let mut product = vec![Complex64::new(1.0, 0.0); spectrum.len()];
+        // Log of a bound on the modulus of what exact arithmetic would have given.
+        let mut ln_bound = vec![0.0_f64; spectrum.len()];
+        let transform_error = 8.0 * f64::EPSILON * (n as f64).log2();
+        let mut ln_total = 0.0;
+        let (mut doubt, mut ln_slack) = (0.0, 0.0);
+        for (pmf, times) in parts {
+            let ln_mgf = pmf.ln_mgf(window.tilt);
+            let count = *times as f64;
+            ln_total += count * ln_mgf;
+            doubt += count * pmf.doubt;
+            ln_slack += count * 8.0 * f64::EPSILON;
+            buffer.fill(0.0);
+            let mut energy = 0.0;
+            let mut place = pmf.first.rem_euclid(n as i64) as usize;
+            for (k, mass) in pmf.masses.iter().enumerate() {
+                let loss = (pmf.first + k as i64) as f64 * step;
+                let tilted = mass * (window.tilt * loss - ln_mgf).exp();
+                buffer[place] += tilted;
+                energy += tilted * tilted;
+                place = if place + 1 == n { 0 } else { place + 1 };
+            }
+            forward
+                .process_with_scratch(&mut buffer, &mut spectrum, &mut scratch)
+                .expect("buffers come from the plan");
+            let slip = transform_error * energy.sqrt().max(1.0 / (n as f64).sqrt());
+            for k in 0..spectrum.len() {
+                if ln_bound[k] < NEGLIGIBLE {
+                    continue;
+                }
+                let modulus = spectrum[k].norm();
+                ln_bound[k] += count * ((modulus + slip).ln() + 4.0 * f64::EPSILON);
+                product[k] *= power(spectrum[k], modulus, count);
+            }
+        }
+        // What exact arithmetic could differ by, averaged over frequencies, bounds every point.
+        let mut gap = 0.0;
+        let mut alive = 0.0;
+        for (value, ln_bound) in product.iter_mut().zip(&ln_bound) {
+            if *ln_bound < NEGLIGIBLE {
+                *value = Complex64::new(0.0, 0.0);
+                gap += NEGLIGIBLE.exp();
+            } else {
+                gap += 2.0 * (ln_bound.exp() - value.norm()).max(0.0);
+                alive += 2.0 * value.norm();
+            }
+        }
+        // The imaginary parts of the mean and of the middle frequency vanish in exact arithmetic.
+        product[0].im = 0.0;
+        if n % 2 == 0 {
+            product[n / 2].im = 0.0;
+        }
+        let inverse = planner.plan_fft_inverse(n);
+        let mut scratch = inverse.make_scratch_vec();
+        inverse
+            .process_with_scratch(&mut product, &mut buffer, &mut scratch)
+            .expect("buffers come from the plan");
+        let scale = 1.0 / n as f64;
+        let start = first.rem_euclid(n as i64) as usize;
+        let masses = (0..n).map(|k| buffer[(start + k) % n] * scale).collect();
+        let error = scale * (gap + transform_error * alive);
+        let last = first + n as i64;
+        let outside = (
+            tail_bound(parts, window.tilt, window.shifts.0, ln_total, first as f64 * step),
+            tail_bound(parts, window.tilt, window.shifts.1, ln_total, last as f64 * step),
+        );
+        let tilt = window.tilt;
+        Self { step, first, tilt, ln_total, masses, error, ln_slack, outside, doubt }
+    }
+
+    /// The least epsilon whose delta is certainly at most `delta`; infinite if there is none.
+    pub fn epsilon_above(&self, delta: f64) -> f64 {
+        // All tilted mass beyond the window may sit just there, where it weighs most.
+        let bottom = self.first as f64 * self.step;
+        let top = bottom + self.masses.len() as f64 * self.step;
+        let beyond = self.outside.1 * (self.ln_total - self.tilt * top + self.ln_slack).exp();
+        let rest = delta - beyond - self.doubt;
+        self.crossing(rest, self.ln_slack, |mass| mass.max(0.0) + self.error).max(bottom)
+    }
+
+    /// An epsilon whose delta is certainly at least `delta`; zero if the window shows none.
+    pub fn epsilon_below(&self, delta: f64) -> f64 {
+        let crossing =
+            |delta| self.crossing(delta, -self.ln_slack, |mass| (mass - self.error).max(0.0));
+        // Mass from outside was folded onto unknown points of the window. It is taken off as if it
+        // all sat where it weighs most: at the answer, which must not lie below `floor`.
+        let folded = self.outside.0 + self.outside.1;
+        let guess = crossing(delta);
+        for margin in [1.0, 64.0, 4096.0] {
+            let floor = guess - margin * self.step;
+            let most = (self.ln_total - self.tilt * floor).exp();
+            let epsilon = crossing(delta + folded * most + self.doubt);
+            if epsilon.is_finite() && epsilon >= floor {
+                return epsilon.max(0.0);
+            }
+        }
+        0.0
+    }
+
+    /// Where `sum of (1 - e^(epsilon - loss))` over losses above epsilon crosses `delta`.
+    /// Infinite if it is nowhere below; minus infinity if it is below on the whole window.
+    fn crossing(&self, delta: f64, ln_slack: f64, adjust: impl Fn(f64) -> f64) -> f64 {
+        if delta <= 0.0 {
+            return f64::INFINITY;
+        }
+        let (shrink, grow) = ((-self.step).exp(), -(-self.step).exp_m1());
+        // At grid point k: `curve` is delta there, `above` the mass strictly above it.
+        let (mut above, mut curve) = (0.0, 0.0);
+        for k in (0..self.masses.len()).rev() {
+            let loss = (self.first + k as i64) as f64 * self.step;
+            let weight = (self.ln_total - self.tilt * loss + ln_slack).exp();
+            let mass = adjust(self.masses[k]) * weight;
+            let lower = shrink * curve + grow * (above + mass);
+            if lower > delta {
+                // Between the points below and at `loss`, delta is linear in e^epsilon.
+                let share = (lower - delta) / (lower - curve);
+                return loss - self.step + (share * self.step.exp_m1()).ln_1p();
+            }
+            above += mass;
+            curve = lower;
+        }
+        f64::NEG_INFINITY
+    }
+}
+
+/// Chernoff bound on the tilted mass beyond `edge`, on the side of the shift's sign.
+fn tail_bound(parts: &[(Pmf, u64)], tilt: f64, shift: f64, ln_total: f64, edge: f64) -> f64 {
+    let ln_mgf: f64 =
+        parts.iter().map(|(pmf, times)| *times as f64 * pmf.ln_mgf(tilt + shift)).sum();
+    (ln_mgf - ln_total - shift * edge).exp().min(1.0)
+}
+
+fn power(base: Complex64, modulus: f64, exponent: f64) -> Complex64 {
+    if exponent == 1.0 {
+        return base;
+    }
+    let ln = exponent * modulus.ln();
+    if ln < NEGLIGIBLE {
+        return Complex64::new(0.0, 0.0);
+    }
+    Complex64::from_polar(ln.exp(), exponent * base.arg())
+}
+
+/// The least length of the form 2^a or 3 * 2^a that is at least `n`.
+fn fast_length(n: usize) -> usize {
+    let power = n.next_power_of_two();
+    if power / 4 * 3 >= n { power / 4 * 3 } else { power }
+}
