@@ -93,9 +93,11 @@ impl Pmf {
     fn below_cells(mut cells: Vec<Cell>, first: i64, step: f64) -> Pmf {
         let odds = |k: usize| ((first + k as i64) as f64 * step).exp();
         // The last point must not lie above the mean loss of its cell, or mass would be invented.
-        while cells.len() > 2
-            && cells[cells.len() - 1].p < odds(cells.len() - 1) * cells[cells.len() - 1].q
-        {
+        let too_far = |cells: &[Cell]| {
+            let end = cells.len() - 1;
+            end > 1 && cells[end].p <= odds(end) * cells[end].q
+        };
+        while too_far(&cells) {
             let last = cells.pop().expect("there are more than two");
             let end = cells.len() - 1;
             cells[end].absorb(&last);
