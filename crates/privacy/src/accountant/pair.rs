@@ -26,40 +26,59 @@ pub(crate) enum Pair {
     SampledReplace { q: f64, mu: f64 },
 }
 
-/// Relative error allowed for one normal tail, several times what `erfc` makes.
-const TAIL_ERROR: f64 = 2e-15;
-
 /// See [`Pair::cut`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     loss: f64,
-    absent: NormalTail,
-    present: NormalTail,
-    opposite: NormalTail,
+    absent: Point,
+    present: Point,
+    opposite: Point,
 }
 
-/// A point on the line with the smaller of its two standard normal tails.
+/// A point on the line that a standard normal is cut at.
 #[derive(Clone, Copy, Debug)]
-struct NormalTail {
-    x: f64,
-    tail: f64,
-}
+struct Point(f64);
 
-impl NormalTail {
-    fn at(x: f64) -> NormalTail {
-        NormalTail { x, tail: normal_cdf(-x.abs()) }
+impl Point {
+    /// The smaller of the two tails.
+    fn tail(self) -> f64 {
+        normal_cdf(-self.0.abs())
     }
 
     /// Mass from here to `end`, never negative, without cancellation of large numbers.
-    fn until(&self, end: &NormalTail) -> f64 {
-        let mass = match (self.x > 0.0, end.x > 0.0) {
-            (true, true) => self.tail - end.tail,
-            (false, false) => end.tail - self.tail,
-            (false, true) => 1.0 - self.tail - end.tail,
+    fn until(self, end: Point) -> f64 {
+        let width = end.0 - self.0;
+        let middle = self.0 + 0.5 * width;
+        if is_narrow(width, middle) {
+            // Density at the middle times the width, with two terms of its Taylor series.
+            let (w, m) = (width * width, middle * middle);
+            let series = 1.0 + w * (m - 1.0) / 24.0 + w * w * (m * (m - 6.0) + 3.0) / 1920.0;
+            return ln_density(middle).exp() * width * series;
+        }
+        let mass = match (self.0 > 0.0, end.0 > 0.0) {
+            (true, true) => self.tail() - end.tail(),
+            (false, false) => end.tail() - self.tail(),
+            (false, true) => 1.0 - self.tail() - end.tail(),
             (true, false) => 0.0,
         };
         mass.max(0.0)
     }
+
+    /// Bound on the rounding and truncation error of [`Point::until`].
+    fn error(self, end: Point) -> f64 {
+        let width = end.0 - self.0;
+        let middle = self.0 + 0.5 * width;
+        if is_narrow(width, middle) {
+            1e-14 * (1.0 + middle * middle) * ln_density(middle).exp() * width
+        } else {
+            2e-15 * self.tail().max(end.tail())
+        }
+    }
+}
+
+/// Cells so narrow that the third term of the series is below rounding.
+fn is_narrow(width: f64, middle: f64) -> bool {
+    width > 0.0 && width * (1.0 + middle.abs()) < 0.04
 }
 
 impl Pair {
@@ -87,17 +106,17 @@ impl Pair {
             }
             Pair::SampledReplace { q, mu } => {
                 let x = replaced_point(loss, q, mu);
-                let opposite = NormalTail::at(x + mu);
+                let opposite = Point(x + mu);
                 return Cut {
                     loss,
-                    absent: NormalTail::at(x),
-                    present: NormalTail::at(x - mu),
+                    absent: Point(x),
+                    present: Point(x - mu),
                     opposite,
                 };
             }
             Pair::Laplace { .. } | Pair::Response { .. } => (0.0, 0.0),
         };
-        let (absent, present) = (NormalTail::at(absent), NormalTail::at(present));
+        let (absent, present) = (Point(absent), Point(present));
         Cut { loss, absent, present, opposite: present }
     }
 
@@ -105,20 +124,20 @@ impl Pair {
     pub fn between(&self, low: &Cut, high: &Cut) -> (f64, f64) {
         match *self {
             Pair::Gaussian { .. } => {
-                (low.present.until(&high.present), low.absent.until(&high.absent))
+                (low.present.until(high.present), low.absent.until(high.absent))
             }
             Pair::SampledRemove { q, .. } => {
-                let absent = low.absent.until(&high.absent);
-                ((1.0 - q) * absent + q * low.present.until(&high.present), absent)
+                let absent = low.absent.until(high.absent);
+                ((1.0 - q) * absent + q * low.present.until(high.present), absent)
             }
             Pair::SampledAdd { q, .. } => {
-                let absent = high.absent.until(&low.absent);
-                (absent, (1.0 - q) * absent + q * high.present.until(&low.present))
+                let absent = high.absent.until(low.absent);
+                (absent, (1.0 - q) * absent + q * high.present.until(low.present))
             }
             Pair::SampledReplace { q, .. } => {
-                let absent = (1.0 - q) * low.absent.until(&high.absent);
-                let p = absent + q * low.present.until(&high.present);
-                (p, absent + q * low.opposite.until(&high.opposite))
+                let absent = (1.0 - q) * low.absent.until(high.absent);
+                let p = absent + q * low.present.until(high.present);
+                (p, absent + q * low.opposite.until(high.opposite))
             }
             Pair::Laplace { epsilon } => laplace_masses(low.loss, high.loss, epsilon),
             Pair::Response { epsilon } => response_masses(low.loss, high.loss, epsilon),
@@ -127,19 +146,19 @@ impl Pair {
 
     /// Bounds on the rounding errors of [`Pair::between`].
     pub fn rounding(&self, low: &Cut, high: &Cut) -> (f64, f64) {
-        let error = |a: &NormalTail, b: &NormalTail| TAIL_ERROR * a.tail.max(b.tail);
+        let error = |a: Point, b: Point| if a.0 < b.0 { a.error(b) } else { b.error(a) };
         match *self {
             Pair::Gaussian { .. } => {
-                (error(&low.present, &high.present), error(&low.absent, &high.absent))
+                (error(low.present, high.present), error(low.absent, high.absent))
             }
             Pair::SampledRemove { .. } | Pair::SampledAdd { .. } | Pair::SampledReplace { .. } => {
-                let absent = error(&low.absent, &high.absent);
+                let absent = error(low.absent, high.absent);
                 let mixed = absent
-                    + error(&low.present, &high.present)
-                    + error(&low.opposite, &high.opposite);
+                    + error(low.present, high.present)
+                    + error(low.opposite, high.opposite);
                 (mixed, mixed)
             }
-            Pair::Laplace { .. } | Pair::Response { .. } => (TAIL_ERROR, TAIL_ERROR),
+            Pair::Laplace { .. } | Pair::Response { .. } => (2e-15, 2e-15),
         }
     }
 

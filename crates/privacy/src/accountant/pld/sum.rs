@@ -70,14 +70,11 @@ impl TiltedSum {
             ln_slack += count * 8.0 * f64::EPSILON;
             buffer.fill(0.0);
             let mut energy = 0.0;
-            let mut place = pmf.first.rem_euclid(n as i64) as usize;
-            for (k, mass) in pmf.masses.iter().enumerate() {
-                let loss = (pmf.first + k as i64) as f64 * step;
-                let tilted = mass * (window.tilt * loss - ln_mgf).exp();
-                buffer[place] += tilted;
+            let start = pmf.first.rem_euclid(n as i64) as usize;
+            pmf.tilted(window.tilt, -ln_mgf, |k, tilted| {
+                buffer[(start + k) % n] += tilted;
                 energy += tilted * tilted;
-                place = if place + 1 == n { 0 } else { place + 1 };
-            }
+            });
             forward
                 .process_with_scratch(&mut buffer, &mut spectrum, &mut scratch)
                 .expect("buffers come from the plan");
