@@ -45,7 +45,9 @@ pub enum CalibrateError {
     #[error(transparent)]
     Account(#[from] AccountError),
     /// Even the most private member of the family is too expensive.
-    #[error("no {what} meets epsilon {epsilon} at delta {delta}; raise the budget or lower the rest")]
+    #[error(
+        "no {what} meets epsilon {epsilon} at delta {delta}; raise the budget or lower the rest"
+    )]
     Unreachable {
         /// What was looked for.
         what: &'static str,
@@ -94,7 +96,10 @@ impl Target {
     }
 
     /// The largest sampling probability that keeps the budget.
-    pub fn rate(&self, family: impl Fn(Probability) -> Event) -> Result<Probability, CalibrateError> {
+    pub fn rate(
+        &self,
+        family: impl Fn(Probability) -> Event,
+    ) -> Result<Probability, CalibrateError> {
         let rate = |ln: f64| Probability::new((-ln).exp().min(1.0)).expect("at most one");
         let excess = |ln: f64| self.excess(&family(rate(ln)));
         if excess(0.0)? <= 0.0 {
@@ -150,7 +155,11 @@ impl Target {
         let (spent, limit) = (bound.epsilon.get(), self.epsilon.get());
         if spent <= limit {
             // Exactly kept counts as kept, and zero over zero is no number.
-            return Ok(if spent == limit || limit.is_infinite() { 0.0 } else { (spent / limit).ln() });
+            return Ok(if spent == limit || limit.is_infinite() {
+                0.0
+            } else {
+                (spent / limit).ln()
+            });
         }
         Ok((spent / limit).ln().max(f64::MIN_POSITIVE))
     }

@@ -35,6 +35,46 @@ pub(crate) struct Cut {
     opposite: Point,
 }
 
+/// Masses of a range of losses under P and Q, with bounds on their rounding errors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cell {
+    pub p: f64,
+    pub q: f64,
+    pub p_error: f64,
+    pub q_error: f64,
+}
+
+impl Cell {
+    fn rounded((p, q): (f64, f64)) -> Cell {
+        Cell { p, q, p_error: 2e-15, q_error: 2e-15 }
+    }
+
+    /// Both ranges together.
+    pub fn absorb(&mut self, other: &Cell) {
+        self.p += other.p;
+        self.q += other.q;
+        self.p_error += other.p_error;
+        self.q_error += other.q_error;
+    }
+}
+
+/// A mass and a bound on its error.
+#[derive(Clone, Copy)]
+struct Mass {
+    value: f64,
+    error: f64,
+}
+
+impl Mass {
+    /// The mass of the mixture that is `other` with probability q.
+    fn mix(self, other: Mass, q: f64) -> Mass {
+        Mass {
+            value: (1.0 - q) * self.value + q * other.value,
+            error: (1.0 - q) * self.error + q * other.error,
+        }
+    }
+}
+
 /// A point on the line that a standard normal is cut at.
 #[derive(Clone, Copy, Debug)]
 struct Point(f64);
@@ -46,33 +86,24 @@ impl Point {
     }
 
     /// Mass from here to `end`, never negative, without cancellation of large numbers.
-    fn until(self, end: Point) -> f64 {
+    fn until(self, end: Point) -> Mass {
         let width = end.0 - self.0;
         let middle = self.0 + 0.5 * width;
         if is_narrow(width, middle) {
             // Density at the middle times the width, with two terms of its Taylor series.
             let (w, m) = (width * width, middle * middle);
             let series = 1.0 + w * (m - 1.0) / 24.0 + w * w * (m * (m - 6.0) + 3.0) / 1920.0;
-            return ln_density(middle).exp() * width * series;
+            let value = ln_density(middle).exp() * width * series;
+            return Mass { value, error: 1e-14 * (1.0 + m) * value };
         }
-        let mass = match (self.0 > 0.0, end.0 > 0.0) {
-            (true, true) => self.tail() - end.tail(),
-            (false, false) => end.tail() - self.tail(),
-            (false, true) => 1.0 - self.tail() - end.tail(),
+        let (near, far) = (self.tail(), end.tail());
+        let value: f64 = match (self.0 > 0.0, end.0 > 0.0) {
+            (true, true) => near - far,
+            (false, false) => far - near,
+            (false, true) => 1.0 - near - far,
             (true, false) => 0.0,
         };
-        mass.max(0.0)
-    }
-
-    /// Bound on the rounding and truncation error of [`Point::until`].
-    fn error(self, end: Point) -> f64 {
-        let width = end.0 - self.0;
-        let middle = self.0 + 0.5 * width;
-        if is_narrow(width, middle) {
-            1e-14 * (1.0 + middle * middle) * ln_density(middle).exp() * width
-        } else {
-            2e-15 * self.tail().max(end.tail())
-        }
+        Mass { value: value.max(0.0), error: 2e-15 * near.max(far) }
     }
 }
 
@@ -107,12 +138,7 @@ impl Pair {
             Pair::SampledReplace { q, mu } => {
                 let x = replaced_point(loss, q, mu);
                 let opposite = Point(x + mu);
-                return Cut {
-                    loss,
-                    absent: Point(x),
-                    present: Point(x - mu),
-                    opposite,
-                };
+                return Cut { loss, absent: Point(x), present: Point(x - mu), opposite };
             }
             Pair::Laplace { .. } | Pair::Response { .. } => (0.0, 0.0),
         };
@@ -121,50 +147,55 @@ impl Pair {
     }
 
     /// Masses under P and under Q of the losses above the cut `low` and not above the cut `high`.
-    pub fn between(&self, low: &Cut, high: &Cut) -> (f64, f64) {
+    pub fn between(&self, low: &Cut, high: &Cut) -> Cell {
         match *self {
             Pair::Gaussian { .. } => {
-                (low.present.until(high.present), low.absent.until(high.absent))
+                let (p, q) = (low.present.until(high.present), low.absent.until(high.absent));
+                Cell { p: p.value, q: q.value, p_error: p.error, q_error: q.error }
             }
             Pair::SampledRemove { q, .. } => {
                 let absent = low.absent.until(high.absent);
-                ((1.0 - q) * absent + q * low.present.until(high.present), absent)
+                let mixed = absent.mix(low.present.until(high.present), q);
+                Cell {
+                    p: mixed.value,
+                    q: absent.value,
+                    p_error: mixed.error,
+                    q_error: absent.error,
+                }
             }
             Pair::SampledAdd { q, .. } => {
                 let absent = high.absent.until(low.absent);
-                (absent, (1.0 - q) * absent + q * high.present.until(low.present))
+                let mixed = absent.mix(high.present.until(low.present), q);
+                Cell {
+                    p: absent.value,
+                    q: mixed.value,
+                    p_error: absent.error,
+                    q_error: mixed.error,
+                }
             }
             Pair::SampledReplace { q, .. } => {
-                let absent = (1.0 - q) * low.absent.until(high.absent);
-                let p = absent + q * low.present.until(high.present);
-                (p, absent + q * low.opposite.until(high.opposite))
+                let absent = low.absent.until(high.absent);
+                let present = absent.mix(low.present.until(high.present), q);
+                let other = absent.mix(low.opposite.until(high.opposite), q);
+                Cell {
+                    p: present.value,
+                    q: other.value,
+                    p_error: present.error,
+                    q_error: other.error,
+                }
             }
-            Pair::Laplace { epsilon } => laplace_masses(low.loss, high.loss, epsilon),
-            Pair::Response { epsilon } => response_masses(low.loss, high.loss, epsilon),
-        }
-    }
-
-    /// Bounds on the rounding errors of [`Pair::between`].
-    pub fn rounding(&self, low: &Cut, high: &Cut) -> (f64, f64) {
-        let error = |a: Point, b: Point| if a.0 < b.0 { a.error(b) } else { b.error(a) };
-        match *self {
-            Pair::Gaussian { .. } => {
-                (error(low.present, high.present), error(low.absent, high.absent))
+            Pair::Laplace { epsilon } => {
+                Cell::rounded(laplace_masses(low.loss, high.loss, epsilon))
             }
-            Pair::SampledRemove { .. } | Pair::SampledAdd { .. } | Pair::SampledReplace { .. } => {
-                let absent = error(low.absent, high.absent);
-                let mixed = absent
-                    + error(low.present, high.present)
-                    + error(low.opposite, high.opposite);
-                (mixed, mixed)
+            Pair::Response { epsilon } => {
+                Cell::rounded(response_masses(low.loss, high.loss, epsilon))
             }
-            Pair::Laplace { .. } | Pair::Response { .. } => (2e-15, 2e-15),
         }
     }
 
     /// Mass under P of losses above `loss`.
     pub fn above(&self, loss: f64) -> f64 {
-        self.between(&self.cut(loss), &self.cut(f64::INFINITY)).0
+        self.between(&self.cut(loss), &self.cut(f64::INFINITY)).p
     }
 
     /// Losses that matter: about `mass` of P lies above the second and below the first.
@@ -196,7 +227,7 @@ impl Pair {
                     .map(|k| {
                         let at = -epsilon + h * f64::from(k);
                         let low = if k == 0 { f64::NEG_INFINITY } else { at - h };
-                        (at, self.between(&self.cut(low), &self.cut(at)).0.ln())
+                        (at, self.between(&self.cut(low), &self.cut(at)).p.ln())
                     })
                     .filter(|(_, mass)| mass.is_finite())
                     .collect()
@@ -317,7 +348,8 @@ mod tests {
     use crate::special::ln_gaussian_delta;
 
     fn masses(pair: Pair, low: f64, high: f64) -> (f64, f64) {
-        pair.between(&pair.cut(low), &pair.cut(high))
+        let cell = pair.between(&pair.cut(low), &pair.cut(high));
+        (cell.p, cell.q)
     }
 
     /// Hockey stick by brute force over fine cells.

@@ -16,8 +16,6 @@ mod pmf;
 mod sketch;
 mod sum;
 
-use realfft::RealFftPlanner;
-
 use self::pmf::Pmf;
 use self::sketch::Sketch;
 use self::sum::{TiltedSum, Window};
@@ -51,7 +49,6 @@ pub(super) enum Sides {
 
 /// Epsilon at `delta` of all parts composed; `times` of each.
 pub(super) fn epsilon(parts: &[(Dominating, u64)], delta: f64, sides: Sides) -> Interval {
-    let mut planner = RealFftPlanner::new();
     let exact = parts.iter().all(|(part, _)| matches!(part, Dominating::Pair { exact: true, .. }));
     let two_sided = exact && sides == Sides::Both;
     let mut interval = Interval { upper: 0.0, lower: two_sided.then_some(0.0) };
@@ -63,13 +60,13 @@ pub(super) fn epsilon(parts: &[(Dominating, u64)], delta: f64, sides: Sides) -> 
         let cut = (1e-7 * delta / rounds).max(1e-290);
         let above: Vec<(Pmf, u64)> =
             direction.iter().map(|(part, times)| (part.above(step, cut), *times)).collect();
-        let sum = TiltedSum::new(&above, &window, &mut planner);
+        let sum = TiltedSum::new(&above, &window);
         let upper = sum.epsilon_above(delta);
         interval.upper = interval.upper.max(upper + POSITION * upper.abs());
         if let Some(lower) = &mut interval.lower {
             let below: Vec<(Pmf, u64)> =
                 direction.iter().map(|(part, times)| (part.below(step, cut), *times)).collect();
-            let sum = TiltedSum::new(&below, &window, &mut planner);
+            let sum = TiltedSum::new(&below, &window);
             *lower = lower.max(sum.epsilon_below(delta) * (1.0 - POSITION));
         }
     }

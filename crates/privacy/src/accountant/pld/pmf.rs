@@ -10,7 +10,7 @@
 //!
 //! Both errors are of second order in the step.
 
-use super::super::pair::Pair;
+use super::super::pair::{Cell, Pair};
 
 /// Masses of a privacy loss at the points `(first + k) * step`, as seen under P.
 #[derive(Clone, Debug)]
@@ -20,23 +20,6 @@ pub(super) struct Pmf {
     pub masses: Vec<f64>,
     /// Mass at infinite loss (pessimistic), or that must be taken off delta (optimistic).
     pub doubt: f64,
-}
-
-/// Masses of a range of losses under P and Q, with bounds on their rounding errors.
-struct Cell {
-    p: f64,
-    q: f64,
-    p_error: f64,
-    q_error: f64,
-}
-
-impl Cell {
-    fn absorb(&mut self, other: &Cell) {
-        self.p += other.p;
-        self.q += other.q;
-        self.p_error += other.p_error;
-        self.q_error += other.q_error;
-    }
 }
 
 /// Losses beyond this are rounded to the grid instead of split: their exponentials overflow.
@@ -52,14 +35,13 @@ impl Pmf {
         let mut left = pair.cut(f64::NEG_INFINITY);
         for (k, point) in (first..=last).enumerate() {
             let right = pair.cut(point as f64 * step);
-            let (p, q) = pair.between(&left, &right);
+            let Cell { p, q, p_error, q_error } = pair.between(&left, &right);
             let start = (point - 1) as f64 * step;
             if k == 0 || start.abs() > LARGE {
                 masses[k] += p;
             } else if p > 0.0 {
                 // Split p over both ends of the cell so that the mass under Q is kept too.
                 let odds = start.exp();
-                let (p_error, q_error) = pair.rounding(&left, &right);
                 let up = (p - odds * q + p_error + odds * q_error) / spread;
                 let up = up.clamp(0.0, p);
                 masses[k] += up;
@@ -67,7 +49,7 @@ impl Pmf {
             }
             left = right;
         }
-        let doubt = pair.between(&left, &pair.cut(f64::INFINITY)).0;
+        let doubt = pair.between(&left, &pair.cut(f64::INFINITY)).p;
         Pmf { step, first, masses, doubt }
     }
 
@@ -79,10 +61,9 @@ impl Pmf {
             .map(|point| {
                 let middle = (point as f64 + 0.5) * step;
                 let right = pair.cut(if point == last { f64::INFINITY } else { middle });
-                let (p, q) = pair.between(&left, &right);
-                let (p_error, q_error) = pair.rounding(&left, &right);
+                let cell = pair.between(&left, &right);
                 left = right;
-                Cell { p, q, p_error, q_error }
+                cell
             })
             .collect();
         Pmf::below_cells(cells, first, step)
@@ -177,14 +158,15 @@ impl Pmf {
     /// Log of the moment generating function of the finite part.
     pub fn ln_mgf(&self, tilt: f64) -> f64 {
         let ends = [self.first, self.first + self.masses.len() as i64 - 1];
-        let top = ends.map(|point| tilt * point as f64 * self.step).into_iter().fold(f64::MIN, f64::max);
+        let top =
+            ends.map(|point| tilt * point as f64 * self.step).into_iter().fold(f64::MIN, f64::max);
         let mut sum = 0.0;
-        self.tilted(tilt, -top, |_, tilted| sum += tilted);
+        self.tilted(tilt, -top, |tilted| sum += tilted);
         top + sum.ln()
     }
 
-    /// Calls back with every place and its mass times `exp(tilt * loss + ln_scale)`.
-    pub fn tilted(&self, tilt: f64, ln_scale: f64, mut each: impl FnMut(usize, f64)) {
+    /// Calls back with every mass times `exp(tilt * loss + ln_scale)`, in order.
+    pub fn tilted(&self, tilt: f64, ln_scale: f64, mut each: impl FnMut(f64)) {
         // One exponential a block, products inside: 64 of them lose a hundredth of a rounding
         // error more than is allowed for anyway.
         const BLOCK: usize = 64;
@@ -192,8 +174,8 @@ impl Pmf {
         for (block, masses) in self.masses.chunks(BLOCK).enumerate() {
             let loss = (self.first + (block * BLOCK) as i64) as f64 * self.step;
             let mut weight = (tilt * loss + ln_scale).exp();
-            for (k, mass) in masses.iter().enumerate() {
-                each(block * BLOCK + k, mass * weight);
+            for mass in masses {
+                each(mass * weight);
                 weight *= growth;
             }
         }

@@ -5,6 +5,8 @@
 //! of the answer, so that a delta of 1e-18 is as accurate as one of 0.1, and the window needs to
 //! cover only that bulk.
 
+use std::cell::RefCell;
+
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex64;
 
@@ -42,17 +44,22 @@ pub(super) struct Window {
     pub shifts: (f64, f64),
 }
 
+thread_local! {
+    /// Plans cost more to make than to use; searches ask for the same few lengths again and again.
+    static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
+}
+
 /// Frequencies whose amplitude is below `e^-60` cannot matter: they are set to zero and the bound
 /// is added to the error.
 const NEGLIGIBLE: f64 = -60.0;
 
 impl TiltedSum {
     /// Composes the parts; all have the same step.
-    pub fn new(parts: &[(Pmf, u64)], window: &Window, planner: &mut RealFftPlanner<f64>) -> Self {
+    pub fn new(parts: &[(Pmf, u64)], window: &Window) -> Self {
         let step = parts[0].0.step;
         let first = (window.first / step).floor() as i64;
         let n = fast_length(((window.last / step).ceil() as i64 - first).max(64) as usize);
-        let forward = planner.plan_fft_forward(n);
+        let forward = PLANNER.with_borrow_mut(|planner| planner.plan_fft_forward(n));
         let mut buffer = forward.make_input_vec();
         let mut spectrum = forward.make_output_vec();
         let mut scratch = forward.make_scratch_vec();
@@ -70,17 +77,25 @@ impl TiltedSum {
             ln_slack += count * 8.0 * f64::EPSILON;
             buffer.fill(0.0);
             let mut energy = 0.0;
-            let start = pmf.first.rem_euclid(n as i64) as usize;
-            pmf.tilted(window.tilt, -ln_mgf, |k, tilted| {
-                buffer[(start + k) % n] += tilted;
+            let mut place = pmf.first.rem_euclid(n as i64) as usize;
+            pmf.tilted(window.tilt, -ln_mgf, |tilted| {
+                buffer[place] += tilted;
                 energy += tilted * tilted;
+                place = if place + 1 == n { 0 } else { place + 1 };
             });
             forward
                 .process_with_scratch(&mut buffer, &mut spectrum, &mut scratch)
                 .expect("buffers come from the plan");
             let slip = transform_error * energy.sqrt().max(1.0 / (n as f64).sqrt());
+            // Below this modulus the power is negligible whatever the other parts do.
+            let faint = ((NEGLIGIBLE - 1.0) / count).exp() - slip;
+            let faint = if faint > 0.0 { faint * faint } else { 0.0 };
             for k in 0..spectrum.len() {
                 if ln_bound[k] < NEGLIGIBLE {
+                    continue;
+                }
+                if spectrum[k].norm_sqr() < faint {
+                    ln_bound[k] = f64::NEG_INFINITY;
                     continue;
                 }
                 let modulus = spectrum[k].norm();
@@ -105,14 +120,15 @@ impl TiltedSum {
         if n % 2 == 0 {
             product[n / 2].im = 0.0;
         }
-        let inverse = planner.plan_fft_inverse(n);
+        let inverse = PLANNER.with_borrow_mut(|planner| planner.plan_fft_inverse(n));
         let mut scratch = inverse.make_scratch_vec();
         inverse
             .process_with_scratch(&mut product, &mut buffer, &mut scratch)
             .expect("buffers come from the plan");
         let scale = 1.0 / n as f64;
         let start = first.rem_euclid(n as i64) as usize;
-        let masses = (0..n).map(|k| buffer[(start + k) % n] * scale).collect();
+        let (ahead, behind) = buffer.split_at(start);
+        let masses = behind.iter().chain(ahead).map(|value| value * scale).collect();
         let error = scale * (gap + transform_error * alive);
         let last = first + n as i64;
         let outside = (
@@ -161,9 +177,16 @@ impl TiltedSum {
         let (shrink, grow) = ((-self.step).exp(), -(-self.step).exp_m1());
         // At grid point k: `curve` is delta there, `above` the mass strictly above it.
         let (mut above, mut curve) = (0.0, 0.0);
+        let growth = (self.tilt * self.step).exp();
+        let mut weight = 0.0;
         for k in (0..self.masses.len()).rev() {
             let loss = (self.first + k as i64) as f64 * self.step;
-            let weight = (self.ln_total - self.tilt * loss + ln_slack).exp();
+            // One exponential in 64 points, products between.
+            weight = if k % 64 == 63 || k + 1 == self.masses.len() {
+                (self.ln_total - self.tilt * loss + ln_slack).exp()
+            } else {
+                weight * growth
+            };
             let mass = adjust(self.masses[k]) * weight;
             let lower = shrink * curve + grow * (above + mass);
             if lower > delta {
