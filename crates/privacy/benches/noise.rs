@@ -1,0 +1,40 @@
+//! Speed of the samplers, one JSON line each: median of several runs on one thread.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use rand::Rng;
+use undertone_privacy::noise::{Key, Purpose, Stream, StreamId, add_gaussian, fill_gaussian};
+
+/// As many numbers as the peers' benchmarks draw at a time.
+const BULK: usize = 4_000_000;
+const RUNS: usize = 9;
+
+fn main() {
+    let key = Key::from_seed(1);
+    let id = StreamId::new(Purpose::Noise, 0, 0).expect("node 0 and index 0 are in range");
+
+    let mut single = vec![0.0_f32; BULK];
+    report("gauss_fast_f32", "samples/s", BULK, || fill_gaussian(&key, id, 1.0, &mut single));
+    report("gauss_add_f32", "samples/s", BULK, || add_gaussian(&key, id, 1.0, &mut single));
+    let mut double = vec![0.0_f64; BULK];
+    report("gauss_fast_f64", "samples/s", BULK, || fill_gaussian(&key, id, 1.0, &mut double));
+
+    let mut bytes = vec![0_u8; 1 << 20];
+    let mut stream = Stream::new(&key, id);
+    report("chacha20", "bytes/s", bytes.len(), || stream.fill_bytes(&mut bytes));
+}
+
+fn report(name: &str, unit: &str, count: usize, mut work: impl FnMut()) {
+    work();
+    let mut seconds: Vec<f64> = (0..RUNS)
+        .map(|_| {
+            let start = Instant::now();
+            black_box(&mut work)();
+            start.elapsed().as_secs_f64()
+        })
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    let value = count as f64 / seconds[RUNS / 2];
+    println!(r#"{{"name":"{name}","unit":"{unit}","value":{value:.0}}}"#);
+}
