@@ -116,3 +116,56 @@ fn quarter_round<const A: usize, const B: usize, const C: usize, const D: usize>
     s[C] = s[C].wrapping_add(s[D]);
     s[B] = (s[B] ^ s[C]).rotate_left(7);
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::{ChaCha8Rng, ChaCha20Rng};
+    use rand::{Rng, SeedableRng};
+
+    use super::*;
+
+    const KEY: [u32; 8] = [1, 0x8000_0000, 3, 0xffff_ffff, 5, 6, 7, 0xdead_beef];
+
+    fn seed() -> [u8; 32] {
+        let mut bytes = [0; 32];
+        for (to, word) in bytes.chunks_exact_mut(4).zip(KEY) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn assert_equal<const ROUNDS: usize, const L: usize>(
+        mut next: impl FnMut() -> u32,
+        first: u64,
+    ) {
+        let mut words = [[0; L]; WORDS];
+        blocks::<ROUNDS, L>(&KEY, 0x0123_4567_89ab_cdef, first, &mut words);
+        for l in 0..L {
+            for (w, row) in words.iter().enumerate() {
+                assert_eq!(row[l], next(), "{ROUNDS} rounds, block {l}, word {w}");
+            }
+        }
+    }
+
+    /// From blocks whose counter carries into its upper word, too.
+    #[test]
+    fn the_blocks_are_those_of_rand() {
+        for first in [0, 1 << 20, (1 << 32) - 3] {
+            let mut eight = ChaCha8Rng::from_seed(seed());
+            eight.set_stream(0x0123_4567_89ab_cdef);
+            let mut twenty = ChaCha20Rng::from_seed(seed());
+            twenty.set_stream(0x0123_4567_89ab_cdef);
+            for lanes in [8, 16] {
+                eight.set_word_pos(u128::from(first) * 16);
+                twenty.set_word_pos(u128::from(first) * 16);
+                if lanes == 8 {
+                    assert_equal::<8, 8>(|| eight.next_u32(), first);
+                    assert_equal::<20, 8>(|| twenty.next_u32(), first);
+                } else {
+                    assert_equal::<8, 16>(|| eight.next_u32(), first);
+                    assert_equal::<20, 16>(|| twenty.next_u32(), first);
+                }
+            }
+        }
+    }
+}

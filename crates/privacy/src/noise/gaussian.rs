@@ -1,11 +1,10 @@
 //! Gaussian noise in floating point, fast: for the simulator.
 
-use undertone_real::{Real, SliceMut};
+use undertone_real::Real;
 
-use super::chacha::{self, LANES, WORDS};
+use super::fill::{Kernel, fill};
 use super::stream::{Key, StreamId};
-
-mod transform;
+use super::transform;
 
 /// Overwrites `out` with independent N(0, scale^2).
 ///
@@ -19,7 +18,8 @@ mod transform;
 /// (a true Gaussian exceeds it with probability 3e-11) and 8.58 scale in `f64` (1e-17). The
 /// transform's error is at most 3e-7 of the radius in `f32` and 1e-15 in `f64`. The low bits of
 /// such values can give a secret away (Mironov 2012), so this sampler is for the simulator; a real
-/// release takes its noise from an exact sampler.
+/// release takes its noise from
+/// [`ExactGaussian`](super::ExactGaussian).
 ///
 /// Eight rounds of ChaCha suffice here: the best published attack reaches seven, and nobody gains
 /// by predicting a simulation whose seed is public.
@@ -28,7 +28,7 @@ mod transform;
 /// G. E. P. Box and M. E. Muller, "A note on the generation of random normal deviates", 1958.
 /// I. Mironov, "On significance of the least significant bits for differential privacy", 2012.
 pub fn fill_gaussian<R: Real>(key: &Key, id: StreamId, scale: f64, out: &mut [R]) {
-    run::<R, false>(key, id, scale, out);
+    fill::<BoxMuller, R, false>(key, id, scale, out);
 }
 
 /// Adds independent N(0, scale^2) to `values`, in one pass over memory.
@@ -39,32 +39,14 @@ pub fn fill_gaussian<R: Real>(key: &Key, id: StreamId, scale: f64, out: &mut [R]
 /// # References
 /// As for [`fill_gaussian`].
 pub fn add_gaussian<R: Real>(key: &Key, id: StreamId, scale: f64, values: &mut [R]) {
-    run::<R, true>(key, id, scale, values);
+    fill::<BoxMuller, R, true>(key, id, scale, values);
 }
 
-fn run<R: Real, const ADD: bool>(key: &Key, id: StreamId, scale: f64, out: &mut [R]) {
-    let arch = pulp::Arch::new();
-    match R::slice_mut(out) {
-        SliceMut::F32(out) => {
-            arch.dispatch(Fill::<f32, ADD> { key, id, scale: scale as f32, out });
-        }
-        SliceMut::F64(out) => arch.dispatch(Fill::<f64, ADD> { key, id, scale, out }),
-    }
-}
+pub(super) struct BoxMuller;
 
-/// A number type with a vectorised Box-Muller transform.
-trait Normal: Real {
-    /// Numbers made from one group of eight blocks.
-    const GROUP: usize;
-    /// Turns keystream, words before blocks, into standard normals in the same order of lanes.
-    fn normals(bits: &[u32], out: &mut [Self]);
-}
-
-impl Normal for f32 {
-    const GROUP: usize = WORDS * LANES;
-
+impl Kernel<f32> for BoxMuller {
     #[inline(always)]
-    fn normals(bits: &[u32], out: &mut [f32]) {
+    fn apply(bits: &[u32], out: &mut [f32]) {
         let half = bits.len() / 2;
         let (radius, angle) = bits.split_at(half);
         let (x, y) = out.split_at_mut(half);
@@ -76,11 +58,9 @@ impl Normal for f32 {
     }
 }
 
-impl Normal for f64 {
-    const GROUP: usize = WORDS * LANES / 2;
-
+impl Kernel<f64> for BoxMuller {
     #[inline(always)]
-    fn normals(bits: &[u32], out: &mut [f64]) {
+    fn apply(bits: &[u32], out: &mut [f64]) {
         let quarter = bits.len() / 4;
         let (low, high) = bits.split_at(2 * quarter);
         let (radius_low, angle_low) = low.split_at(quarter);
@@ -93,55 +73,5 @@ impl Normal for f64 {
             let (c, s) = transform::direction_f64(u64::from(*angle.1) << 32 | u64::from(*angle.0));
             (*x, *y) = (r * c, r * s);
         }
-    }
-}
-
-struct Fill<'a, R, const ADD: bool> {
-    key: &'a Key,
-    id: StreamId,
-    scale: R,
-    out: &'a mut [R],
-}
-
-impl<R: Normal, const ADD: bool> pulp::WithSimd for Fill<'_, R, ADD> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(mut self, _: S) {
-        // Two groups at a time fill the registers of a machine whose vectors hold 16 words. The
-        // order of the output is that of single groups, so the result is the same.
-        let done = if size_of::<S::u32s>() == 64 { self.groups::<16>(0) } else { 0 };
-        self.groups::<LANES>(done);
-    }
-}
-
-impl<R: Normal, const ADD: bool> Fill<'_, R, ADD> {
-    /// Fills whole runs of `L / 8` groups, and with single groups the remainder as well, starting
-    /// at group `first`. Returns the next group.
-    #[inline(always)]
-    fn groups<const L: usize>(&mut self, first: usize) -> usize {
-        let mut words = [[0; L]; WORDS];
-        let mut normals = [R::ZERO; 2 * WORDS * LANES];
-        let normals = &mut normals[..R::GROUP * (L / LANES)];
-        let mut group = first;
-        for out in self.out[first * R::GROUP..].chunks_mut(normals.len()) {
-            if L > LANES && out.len() < normals.len() {
-                break;
-            }
-            let block = (group * LANES) as u64;
-            chacha::blocks::<8, L>(self.key.words(), self.id.get(), block, &mut words);
-            R::normals(words.as_flattened(), normals);
-            for (g, out) in out.chunks_mut(R::GROUP).enumerate() {
-                let rows = normals.chunks_exact(L).map(|row| &row[g * LANES..(g + 1) * LANES]);
-                for (out, row) in out.chunks_mut(LANES).zip(rows) {
-                    for (out, &normal) in out.iter_mut().zip(row) {
-                        let noise = self.scale * normal;
-                        *out = if ADD { *out + noise } else { noise };
-                    }
-                }
-            }
-            group += L / LANES;
-        }
-        group
     }
 }

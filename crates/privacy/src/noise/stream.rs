@@ -145,6 +145,24 @@ impl Stream {
         u64::from(words[w + 1][0]) << 32 | u64::from(words[w][0])
     }
 
+    /// The next 64-bit words, in bulk; half of a word that was read in part is skipped.
+    pub(super) fn fill_u64(&mut self, mut out: &mut [u64]) {
+        self.read = self.read.next_multiple_of(2);
+        while !out.is_empty() {
+            if self.read == GROUP {
+                self.refill();
+            }
+            let (pairs, _) = self.buffer[self.read..].as_chunks::<2>();
+            let count = pairs.len().min(out.len());
+            let (now, later) = out.split_at_mut(count);
+            for (out, [low, high]) in now.iter_mut().zip(pairs) {
+                *out = u64::from(*high) << 32 | u64::from(*low);
+            }
+            self.read += 2 * count;
+            out = later;
+        }
+    }
+
     fn refill(&mut self) {
         pulp::Arch::new().dispatch(Refill {
             key: self.key.words(),
@@ -187,10 +205,22 @@ impl TryRng for Stream {
         Ok(u64::from(high) << 32 | u64::from(low))
     }
 
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        for chunk in bytes.chunks_mut(4) {
-            let word = self.try_next_u32()?.to_le_bytes();
-            chunk.copy_from_slice(&word[..chunk.len()]);
+    fn try_fill_bytes(&mut self, mut bytes: &mut [u8]) -> Result<(), Infallible> {
+        while !bytes.is_empty() {
+            if self.read == GROUP {
+                self.refill();
+            }
+            let words = &self.buffer[self.read..];
+            let (now, later) = bytes.split_at_mut(bytes.len().min(4 * words.len()));
+            self.read += now.len().div_ceil(4);
+            let (whole, rest) = now.as_chunks_mut::<4>();
+            for (bytes, word) in whole.iter_mut().zip(words) {
+                *bytes = word.to_le_bytes();
+            }
+            if !rest.is_empty() {
+                rest.copy_from_slice(&words[whole.len()].to_le_bytes()[..rest.len()]);
+            }
+            bytes = later;
         }
         Ok(())
     }
@@ -240,6 +270,9 @@ mod tests {
         for i in 0..1000 {
             assert_eq!(stream.next_u32(), reference.next_u32(), "word {i}");
         }
+        let mut words = [0; 333];
+        stream.fill_u64(&mut words);
+        assert_eq!(words, std::array::from_fn(|_| reference.next_u64()));
         let (mut ours, mut theirs) = ([0; 1001], [0; 1001]);
         stream.fill_bytes(&mut ours);
         reference.fill_bytes(&mut theirs);
@@ -266,6 +299,8 @@ mod tests {
         }
         stream.next_u32();
         assert_eq!(stream.position(), 301);
+        stream.fill_u64(&mut [0; 200]);
+        assert_eq!(stream.position(), 501);
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Box and Muller's transform from uniform bits, without branches or fused operations, so that a
+//! Exponentials and points of the circle from uniform bits, without branches or fused operations, so that a
 //! loop over it becomes vector code with the same bits on every machine.
 
 use std::f64::consts::{FRAC_PI_2, LN_2};
 
-/// `sqrt(-2 ln u)`, u = (k + 1/2) / 2^31 with k the upper 31 bits.
+/// `-ln u`, u = (k + 1/2) / 2^31 with k the upper 31 bits.
 #[inline(always)]
-pub(super) fn radius_f32(bits: u32) -> f32 {
+pub(super) fn exponential_f32(bits: u32) -> f32 {
     const UNIT: f32 = 1.0 / (1_u32 << 31) as f32;
     let k = (bits >> 1) as i32;
     let u = (k as f32 + 0.5) * UNIT;
@@ -18,7 +18,13 @@ pub(super) fn radius_f32(bits: u32) -> f32 {
     let s = t / (2.0 + t);
     let z = s * s;
     let series = 1.0 + z * (1.0 / 3.0 + z * (1.0 / 5.0 + z * (1.0 / 7.0 + z * (1.0 / 9.0))));
-    (-2.0 * LN_2 as f32 * exponent - 4.0 * s * series).sqrt()
+    -(LN_2 as f32) * exponent - 2.0 * s * series
+}
+
+/// Box and Muller's radius, `sqrt(-2 ln u)`.
+#[inline(always)]
+pub(super) fn radius_f32(bits: u32) -> f32 {
+    (2.0 * exponential_f32(bits)).sqrt()
 }
 
 /// A point of the unit circle, by the quarter (2 bits) and the angle in it (30 bits).
@@ -36,16 +42,16 @@ pub(super) fn direction_f32(bits: u32) -> (f32, f32) {
     if (bits as i32) < 0 { (sin, cos) } else { (cos, sin) }
 }
 
-/// `sqrt(-2 ln u)`, u = (k + 1/2) / 2^52 with k the upper 52 bits.
+/// `-ln u`, u = (k + 1/2) / 2^52 with k the upper 52 bits.
 #[inline(always)]
-pub(super) fn radius_f64(bits: u64) -> f64 {
+pub(super) fn exponential_f64(bits: u64) -> f64 {
     let u = unit_f64(bits >> 12);
     let (exponent, mantissa) = split_f64(u);
     let t = mantissa - 1.0;
     let s = t / (2.0 + t);
     let z = s * s;
     let series = 1.0 + z * (1.0 / 3.0 + z * (1.0 / 5.0 + z * (1.0 / 7.0 + z * tail_artanh(z))));
-    (-2.0 * LN_2 * exponent - 4.0 * s * series).sqrt()
+    -LN_2 * exponent - 2.0 * s * series
 }
 
 #[inline(always)]
@@ -53,6 +59,12 @@ fn tail_artanh(z: f64) -> f64 {
     1.0 / 9.0
         + z * (1.0 / 11.0
             + z * (1.0 / 13.0 + z * (1.0 / 15.0 + z * (1.0 / 17.0 + z * (1.0 / 19.0)))))
+}
+
+/// Box and Muller's radius, `sqrt(-2 ln u)`.
+#[inline(always)]
+pub(super) fn radius_f64(bits: u64) -> f64 {
+    (2.0 * exponential_f64(bits)).sqrt()
 }
 
 /// A point of the unit circle, by the quarter (2 bits) and the angle in it (52 bits).
@@ -83,7 +95,7 @@ pub(super) fn direction_f64(bits: u64) -> (f64, f64) {
 
 /// (k + 1/2) / 2^52, exactly, for k below 2^52: few machines convert 64-bit integers in vectors.
 #[inline(always)]
-fn unit_f64(k: u64) -> f64 {
+pub(super) fn unit_f64(k: u64) -> f64 {
     f64::from_bits(k | 1.0_f64.to_bits()) - (1.0 - f64::EPSILON / 2.0)
 }
 
