@@ -2,14 +2,18 @@
 
 use super::fixed::Fixed;
 
-/// Draws that are scanned together, so that a table entry is loaded once for all of them.
-const LANES: usize = 16;
+/// Draws that are scanned together.
+const LANES: usize = 64;
+
+/// Entries that are compared with a draw while it is in a register.
+const STRIDE: usize = 8;
 
 /// The distribution function of |x|, where it is below one to 127 bits.
 ///
 /// Entry j is P(|x| <= j) 2^127, rounded; its upper 63 bits are in `high`.
 #[derive(Debug)]
 pub(super) struct Table {
+    /// Padded to whole strides with a number that no draw exceeds.
     high: Vec<i64>,
     low: Vec<u64>,
 }
@@ -40,7 +44,9 @@ impl Table {
             g = g.times(a);
         }
         let entries = sums.iter().map(|sum| sum.scaled_ratio(total)).filter(|e| e >> 127 == 0);
-        let (high, low) = entries.map(|e| ((e >> 64) as i64, e as u64)).unzip();
+        let (mut high, low): (Vec<i64>, Vec<u64>) =
+            entries.map(|e| ((e >> 64) as i64, e as u64)).unzip();
+        high.resize(low.len().next_multiple_of(STRIDE), i64::MAX);
         Self { high, low }
     }
 
@@ -48,7 +54,7 @@ impl Table {
     /// 2^-128 + 2^-150, which moves that much probability between two neighbours, and what is
     /// beyond the last entry is less than that too.
     pub(super) fn total_variation(&self) -> f64 {
-        (self.high.len() + 1) as f64 * libm::exp2(-127.0)
+        (self.low.len() + 1) as f64 * libm::exp2(-127.0)
     }
 
     /// One draw for each word: 63 bits are compared with the table, the lowest is the sign.
@@ -82,25 +88,27 @@ impl pulp::WithSimd for Scan<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
-        let mut tied = false;
+        let (strides, _) = self.high.as_chunks::<STRIDE>();
+        let mut equal = 0;
         for (bits, out) in self.bits.chunks(LANES).zip(self.out.chunks_mut(LANES)) {
-            let mut padded = [0; LANES];
-            padded[..bits.len()].copy_from_slice(bits);
-            let draws = padded.map(|bits| (bits >> 1) as i64);
+            let mut draws = [0; LANES];
+            for (draw, bits) in draws.iter_mut().zip(bits) {
+                *draw = (bits >> 1) as i64;
+            }
             let mut below = [0; LANES];
-            let mut equal = [0; LANES];
-            for &entry in self.high {
-                for l in 0..LANES {
-                    below[l] += i64::from(entry < draws[l]);
-                    equal[l] |= i64::from(entry == draws[l]);
+            for stride in strides {
+                for (below, &draw) in below.iter_mut().zip(&draws) {
+                    for &entry in stride {
+                        *below += i64::from(entry < draw);
+                        equal |= i64::from(entry == draw);
+                    }
                 }
             }
-            tied |= equal.iter().fold(0, |any, e| any | e) != 0;
-            for (out, (below, bits)) in out.iter_mut().zip(below.into_iter().zip(padded)) {
+            for (out, (below, &bits)) in out.iter_mut().zip(below.into_iter().zip(bits)) {
                 *out = signed(below, bits);
             }
         }
-        tied
+        equal != 0
     }
 }
 
@@ -190,7 +198,7 @@ mod tests {
         ];
         for (sigma, ratio, length, entries) in golden {
             let table = Table::new(sigma, ratio);
-            assert_eq!(table.high.len(), length, "sigma {sigma}");
+            assert_eq!(table.low.len(), length, "sigma {sigma}");
             for (j, entry) in entries {
                 let ours = (table.high[j] as u128) << 64 | u128::from(table.low[j]);
                 assert_eq!(ours, entry, "sigma {sigma}, entry {j}");
