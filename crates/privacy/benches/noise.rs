@@ -1,4 +1,5 @@
 //! Speed of the samplers, one JSON line each: median of several runs on one thread.
+//! An argument selects the lines whose name contains it.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -45,6 +46,10 @@ fn main() {
 }
 
 fn report(name: &str, unit: &str, count: usize, mut work: impl FnMut()) {
+    let mut wanted = std::env::args().skip(1).filter(|argument| !argument.starts_with('-'));
+    if wanted.next().is_some_and(|part| !name.contains(&part)) {
+        return;
+    }
     work();
     let mut seconds: Vec<f64> = (0..RUNS)
         .map(|_| {

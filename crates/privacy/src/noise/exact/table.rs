@@ -100,7 +100,7 @@ impl pulp::WithSimd for Scan<'_> {
                 for (below, &draw) in below.iter_mut().zip(&draws) {
                     for &entry in stride {
                         *below += i64::from(entry < draw);
-                        equal |= i64::from(entry == draw);
+                        equal += i64::from(entry == draw);
                     }
                 }
             }
