@@ -24,6 +24,11 @@ fn main() {
     report("gauss_fast_f32", "samples/s", BULK, || fill_gaussian(&key, id, 1.0, &mut single));
     report("gauss_add_f32", "samples/s", BULK, || add_gaussian(&key, id, 1.0, &mut single));
     report("laplace_fast_f32", "samples/s", BULK, || fill_laplace(&key, id, 1.0, &mut single));
+    report("gauss_small_f32", "samples/s", 105 * 10_000, || {
+        for model in single[..105 * 10_000].chunks_exact_mut(105) {
+            fill_gaussian(&key, id, 1.0, model);
+        }
+    });
     let mut double = vec![0.0_f64; BULK];
     report("gauss_fast_f64", "samples/s", BULK, || fill_gaussian(&key, id, 1.0, &mut double));
 
@@ -42,6 +47,8 @@ fn main() {
     });
 
     let mut bytes = vec![0; 1 << 20];
+    let mut simulated = Stream::simulated(&key, id);
+    report("chacha8", "bytes/s", bytes.len(), || simulated.fill_bytes(&mut bytes));
     report("chacha20", "bytes/s", bytes.len(), || stream.fill_bytes(&mut bytes));
 }
 

@@ -26,7 +26,7 @@ pub(super) fn blocks<const ROUNDS: usize, const L: usize>(
     first: u64,
     words: &mut [[u32; L]; WORDS],
 ) {
-    const { assert!(ROUNDS % 2 == 0 && ROUNDS <= 20) };
+    const { assert!(ROUNDS.is_multiple_of(2) && ROUNDS <= 20) };
     // Apart, so that the loop below holds 32-bit numbers only and keeps its vectors full.
     let mut low = [0_u32; L];
     let mut high = [0_u32; L];

@@ -66,6 +66,7 @@ impl<K: Kernel<R>, R: Real, const ADD: bool> Fill<'_, K, R, ADD> {
         let mut normals = [R::ZERO; 2 * WORDS * LANES];
         let normals = &mut normals[..Self::GROUP * (L / LANES)];
         let mut group = first;
+        let scale = self.scale;
         for out in self.out[first * Self::GROUP..].chunks_mut(normals.len()) {
             if L > LANES && out.len() < normals.len() {
                 break;
@@ -73,18 +74,27 @@ impl<K: Kernel<R>, R: Real, const ADD: bool> Fill<'_, K, R, ADD> {
             let block = (group * LANES) as u64;
             chacha::blocks::<8, L>(self.key.words(), self.id.get(), block, &mut words);
             K::apply(words.as_flattened(), normals);
+            let (rows, _) = normals.as_chunks::<L>();
             for (g, out) in out.chunks_mut(Self::GROUP).enumerate() {
-                let rows = normals.chunks_exact(L).map(|row| &row[g * LANES..(g + 1) * LANES]);
-                for (out, row) in out.chunks_mut(LANES).zip(rows) {
-                    for (out, &normal) in out.iter_mut().zip(row) {
-                        let noise = self.scale * normal;
-                        *out = if ADD { *out + noise } else { noise };
-                    }
+                let lanes = g * LANES..(g + 1) * LANES;
+                let (whole, rest) = out.as_chunks_mut::<LANES>();
+                for (out, row) in whole.iter_mut().zip(rows) {
+                    emit::<R, ADD>(scale, &row[lanes.clone()], out);
+                }
+                if let Some(row) = rows.get(whole.len()) {
+                    emit::<R, ADD>(scale, &row[lanes], rest);
                 }
             }
             group += L / LANES;
         }
         group
+    }
+}
+
+#[inline(always)]
+fn emit<R: Real, const ADD: bool>(scale: R, noise: &[R], out: &mut [R]) {
+    for (out, &noise) in out.iter_mut().zip(noise) {
+        *out = if ADD { *out + scale * noise } else { scale * noise };
     }
 }
 

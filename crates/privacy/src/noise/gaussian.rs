@@ -21,8 +21,7 @@ use super::transform;
 /// release takes its noise from
 /// [`ExactGaussian`](super::ExactGaussian).
 ///
-/// Eight rounds of ChaCha suffice here: the best published attack reaches seven, and nobody gains
-/// by predicting a simulation whose seed is public.
+/// The bits are ChaCha's with eight rounds; see [`Stream`](super::Stream) for why.
 ///
 /// # References
 /// G. E. P. Box and M. E. Muller, "A note on the generation of random normal deviates", 1958.

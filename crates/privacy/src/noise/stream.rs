@@ -96,19 +96,22 @@ impl Drop for Key {
     }
 }
 
-/// Random words of one stream, in order: the ChaCha20 keystream of (key, stream id).
+/// Random words of one stream, in order: the ChaCha keystream of (key, stream id).
 ///
-/// All twenty rounds, since releases depend on it; only the simulator's fast Gaussian fill uses
-/// ChaCha8. It implements [`rand::Rng`]. No `Clone`: two copies would repeat each other's noise.
+/// Twenty rounds, unless said otherwise: releases depend on it, and the exact samplers accept no
+/// other. Eight are 2.5 times as fast and are for the simulator, whose key is public anyway; the
+/// best published attack reaches seven. It implements [`rand::Rng`]. There is no `Clone`: two
+/// copies would repeat each other's noise.
 ///
 /// # Guarantee
-/// The words are those of `rand::rngs::ChaCha20Rng` with the same key and stream number. Two
-/// streams with different ids, or two keys, give keystreams that nobody is known to tell from
-/// independent uniform bits. A stream holds 2^67 bytes.
+/// The words are those of `rand::rngs::ChaCha20Rng` (or `ChaCha8Rng`) with the same key and stream
+/// number. Two streams with different ids, keys or numbers of rounds give keystreams that nobody
+/// is known to tell from independent uniform bits. A stream holds 2^69 bytes.
 ///
 /// # References
-/// D. J. Bernstein, "ChaCha, a variant of Salsa20", 2008.
-pub struct Stream {
+/// D. J. Bernstein, "ChaCha, a variant of Salsa20", 2008. J.-P. Aumasson and others, "New features
+/// of Latin dances", 2008 (the attack).
+pub struct Stream<const ROUNDS: usize = 20> {
     key: Key,
     id: StreamId,
     next_block: u64,
@@ -125,6 +128,19 @@ const EXTENSION_BLOCK: u64 = 1 << 63;
 impl Stream {
     /// Opens a stream at its beginning.
     pub fn new(key: &Key, id: StreamId) -> Self {
+        Self::open(key, id)
+    }
+}
+
+impl Stream<8> {
+    /// Opens a stream of the simulator, with eight rounds, at its beginning.
+    pub fn simulated(key: &Key, id: StreamId) -> Self {
+        Self::open(key, id)
+    }
+}
+
+impl<const ROUNDS: usize> Stream<ROUNDS> {
+    fn open(key: &Key, id: StreamId) -> Self {
         Self { key: Key(key.0), id, next_block: 0, buffer: [0; GROUP], read: GROUP }
     }
 
@@ -140,7 +156,7 @@ impl Stream {
     pub(super) fn extension(&self, position: u64) -> u64 {
         let mut words = [[0; 1]; WORDS];
         let block = EXTENSION_BLOCK + position / (WORDS / 2) as u64;
-        chacha::blocks::<20, 1>(self.key.words(), self.id.get(), block, &mut words);
+        chacha::blocks::<ROUNDS, 1>(self.key.words(), self.id.get(), block, &mut words);
         let w = 2 * (position % (WORDS / 2) as u64) as usize;
         u64::from(words[w + 1][0]) << 32 | u64::from(words[w][0])
     }
@@ -164,7 +180,7 @@ impl Stream {
     }
 
     fn refill(&mut self) {
-        pulp::Arch::new().dispatch(Refill {
+        pulp::Arch::new().dispatch(Refill::<ROUNDS> {
             key: self.key.words(),
             id: self.id,
             first: self.next_block,
@@ -175,20 +191,20 @@ impl Stream {
     }
 }
 
-impl fmt::Debug for Stream {
+impl<const ROUNDS: usize> fmt::Debug for Stream<ROUNDS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stream").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-impl Drop for Stream {
+impl<const ROUNDS: usize> Drop for Stream<ROUNDS> {
     fn drop(&mut self) {
         self.buffer.fill(0);
         std::hint::black_box(&self.buffer);
     }
 }
 
-impl TryRng for Stream {
+impl<const ROUNDS: usize> TryRng for Stream<ROUNDS> {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
@@ -226,20 +242,20 @@ impl TryRng for Stream {
     }
 }
 
-struct Refill<'a> {
+struct Refill<'a, const ROUNDS: usize> {
     key: &'a [u32; 8],
     id: StreamId,
     first: u64,
     buffer: &'a mut [u32; GROUP],
 }
 
-impl pulp::WithSimd for Refill<'_> {
+impl<const ROUNDS: usize> pulp::WithSimd for Refill<'_, ROUNDS> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let mut words = [[0; LANES]; WORDS];
-        chacha::blocks::<20, LANES>(self.key, self.id.get(), self.first, &mut words);
+        chacha::blocks::<ROUNDS, LANES>(self.key, self.id.get(), self.first, &mut words);
         let (blocks, _) = self.buffer.as_chunks_mut::<WORDS>();
         for (l, block) in blocks.iter_mut().enumerate() {
             for (to, from) in block.iter_mut().zip(&words) {
@@ -251,7 +267,7 @@ impl pulp::WithSimd for Refill<'_> {
 
 #[cfg(test)]
 mod tests {
-    use rand::rngs::ChaCha20Rng;
+    use rand::rngs::{ChaCha8Rng, ChaCha20Rng};
     use rand::{Rng, SeedableRng};
 
     use super::*;
@@ -260,13 +276,7 @@ mod tests {
         StreamId::new(purpose, node, index).unwrap()
     }
 
-    #[test]
-    fn the_keystream_is_that_of_chacha20() {
-        let bytes: [u8; 32] = std::array::from_fn(|i| i as u8 * 7 + 1);
-        let id = id(Purpose::Noise, 0x00ab_cdef, 0x1234_5678);
-        let mut stream = Stream::new(&Key::from_bytes(bytes), id);
-        let mut reference = ChaCha20Rng::from_seed(bytes);
-        reference.set_stream(id.get());
+    fn assert_equal<const ROUNDS: usize>(mut stream: Stream<ROUNDS>, mut reference: impl Rng) {
         for i in 0..1000 {
             assert_eq!(stream.next_u32(), reference.next_u32(), "word {i}");
         }
@@ -277,6 +287,19 @@ mod tests {
         stream.fill_bytes(&mut ours);
         reference.fill_bytes(&mut theirs);
         assert_eq!(ours, theirs);
+        assert_eq!(stream.next_u32(), reference.next_u32());
+    }
+
+    #[test]
+    fn the_keystream_is_that_of_chacha() {
+        let bytes: [u8; 32] = std::array::from_fn(|i| i as u8 * 7 + 1);
+        let id = id(Purpose::Noise, 0x00ab_cdef, 0x1234_5678);
+        let mut reference = ChaCha20Rng::from_seed(bytes);
+        reference.set_stream(id.get());
+        assert_equal(Stream::new(&Key::from_bytes(bytes), id), reference);
+        let mut reference = ChaCha8Rng::from_seed(bytes);
+        reference.set_stream(id.get());
+        assert_equal(Stream::simulated(&Key::from_bytes(bytes), id), reference);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use rand::Rng;
 use super::stream::Stream;
 use super::transform;
 
-impl Stream {
+impl<const ROUNDS: usize> Stream<ROUNDS> {
     /// A uniform number in (0, 1), both ends excluded: an odd multiple of 2^-53.
     ///
     /// # Guarantee
