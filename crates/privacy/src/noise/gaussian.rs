@@ -13,10 +13,10 @@ use super::transform;
 /// not of the machine, its vector width or the number of threads (no fused multiply-add is used,
 /// and every other operation is correctly rounded).
 ///
-/// The values are floating point, and so is the distribution: 2^63 (`f32`) or 2^116 (`f64`)
+/// The values are floating point, and so is the distribution: 2^63 (`f32`) or 2^106 (`f64`)
 /// equally likely pairs by the method of Box and Muller. The largest value is 6.67 scale in `f32`
 /// (a true Gaussian exceeds it with probability 3e-11) and 8.58 scale in `f64` (1e-17). The
-/// transform's error is at most 3e-7 of the radius in `f32` and 1e-15 in `f64`. The low bits of
+/// transform's error is at most 4e-7 of the radius in `f32` and 1e-15 in `f64`. The low bits of
 /// such values can give a secret away (Mironov 2012), so this sampler is for the simulator; a real
 /// release takes its noise from
 /// [`ExactGaussian`](super::ExactGaussian).

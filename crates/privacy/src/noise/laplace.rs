@@ -11,8 +11,8 @@ use super::transform;
 /// # Guarantee
 /// Element `i` is a function of (key, id, i) and the number type alone, as for
 /// [`fill_gaussian`](super::fill_gaussian). The values are floating point: 2^32 (`f32`) or 2^53
-/// (`f64`) equally likely ones, at most 22.2 or 36.8 scales, with an error of at most 5e-7 or
-/// 1e-15 of the value. For the simulator; a real release takes its noise from
+/// (`f64`) equally likely ones, at most 22.2 or 36.8 scales, with an error of at most 3e-7 or
+/// 5e-16 of the value. For the simulator; a real release takes its noise from
 /// [`discrete_laplace`](super::discrete_laplace).
 ///
 /// # References

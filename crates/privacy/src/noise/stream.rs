@@ -24,6 +24,8 @@ pub enum Purpose {
 }
 
 /// The name of a stream: purpose (8 bits), node (24 bits), index (32 bits).
+///
+/// A name is for one draw: two fills under the same key and name read the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StreamId(u64);
 
@@ -63,6 +65,19 @@ impl StreamId {
 /// Whoever knows the key can subtract the noise, so a key cannot be printed (its `Debug` shows no
 /// byte), copied by accident or compared, and its memory is overwritten when it is dropped. Safe
 /// Rust cannot promise that the compiler made no other copy of it.
+///
+/// ```compile_fail
+/// use undertone_privacy::noise::Key;
+/// let key = Key::from_seed(1);
+/// let copy = key.clone();
+/// ```
+///
+/// ```
+/// use undertone_privacy::noise::Key;
+/// let key = Key::from_seed(1);
+/// let borrowed = &key;
+/// # assert_eq!(format!("{borrowed:?}"), "Key(secret)");
+/// ```
 pub struct Key([u32; 8]);
 
 impl Key {

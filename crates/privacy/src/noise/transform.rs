@@ -149,37 +149,43 @@ mod tests {
     #[test]
     fn single_precision_is_accurate() {
         let grid = (0..=u32::MAX).step_by(997).chain((0..5000).flat_map(|i| [i, u32::MAX - i]));
-        let (mut radius, mut direction) = (0.0_f64, 0.0_f64);
+        let (mut exponential, mut radius, mut direction) = (0.0_f64, 0.0_f64, 0.0_f64);
         for bits in grid {
             let u = (f64::from(bits >> 1) + 0.5) / 2.0_f64.powi(31);
-            let r = libm::sqrt(-2.0 * libm::log(u));
+            let e = -libm::log(u);
+            exponential = exponential.max((f64::from(exponential_f32(bits)) - e).abs() / e);
+            let r = libm::sqrt(2.0 * e);
             radius = radius.max((f64::from(radius_f32(bits)) - r).abs() / r);
             let angle = (f64::from((bits << 2) as i32) + 2.0) / 2.0_f64.powi(32) * FRAC_PI_2;
             let (c, s) = quarter(angle, bits >> 30);
             let (x, y) = direction_f32(bits);
             direction = direction.max((f64::from(x) - c).abs()).max((f64::from(y) - s).abs());
         }
-        assert!(radius < 3e-7, "{radius:e}");
+        assert!(exponential < 3e-7, "{exponential:e}");
+        assert!(radius < 2e-7, "{radius:e}");
         assert!(direction < 2e-7, "{direction:e}");
         assert!(radius_f32(0) < 6.67 && radius_f32(0) > 6.66);
     }
 
     #[test]
     fn double_precision_is_accurate() {
-        let (mut radius, mut direction) = (0.0_f64, 0.0_f64);
+        let (mut exponential, mut radius, mut direction) = (0.0_f64, 0.0_f64, 0.0_f64);
         let grid = (0..2_000_003_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let ends = (0..5000_u64).flat_map(|i| [i << 12, !(i << 12), i << 50]);
         for bits in grid.chain(ends) {
             let u = ((bits >> 12) as f64 + 0.5) / 2.0_f64.powi(52);
-            let r = libm::sqrt(-2.0 * libm::log(u));
+            let e = -libm::log(u);
+            exponential = exponential.max((exponential_f64(bits) - e).abs() / e);
+            let r = libm::sqrt(2.0 * e);
             radius = radius.max((radius_f64(bits) - r).abs() / r);
             let fraction = ((bits << 2 >> 12) as f64 + 0.5) / 2.0_f64.powi(52) - 0.5;
             let (c, s) = quarter(fraction * FRAC_PI_2, (bits >> 62) as u32);
             let (x, y) = direction_f64(bits);
             direction = direction.max((x - c).abs()).max((y - s).abs());
         }
-        assert!(radius < 1e-15, "{radius:e}");
-        assert!(direction < 5e-16, "{direction:e}");
+        assert!(exponential < 5e-16, "{exponential:e}");
+        assert!(radius < 4e-16, "{radius:e}");
+        assert!(direction < 2e-16, "{direction:e}");
         assert!(radius_f64(0) < 8.58 && radius_f64(0) > 8.57);
     }
 

@@ -82,4 +82,32 @@ mod tests {
         let e = |t: f64| 2.0 * libm::exp(-2.0 * (std::f64::consts::PI * t).powi(2));
         assert!(e(2.0 - 1e-12) * (1.0 + 1e-9) < TOTAL_VARIATION);
     }
+
+    /// The formula, where the distance is large enough to be seen in double precision.
+    #[test]
+    fn the_distance_of_a_narrow_convolution_is_within_the_formula() {
+        let gaussian = |s: f64| {
+            let weights = (-60..=60).map(|x| libm::exp(-f64::from(x * x) / (2.0 * s * s)));
+            let weights: Vec<f64> = weights.collect();
+            let total: f64 = weights.iter().sum();
+            weights.into_iter().map(|w| w / total).collect::<Vec<f64>>()
+        };
+        for (s, k) in [(1.5, 2_usize), (1.0, 1), (2.0, 3)] {
+            let narrow = gaussian(s);
+            let wide = gaussian(s * (1.0 + (k * k) as f64).sqrt());
+            let mut sum = vec![0.0; 121];
+            for (i, p) in narrow.iter().enumerate() {
+                for (j, q) in narrow.iter().enumerate() {
+                    if let Some(z) = (i + k * j).checked_sub(60 * k).filter(|&z| z < 121) {
+                        sum[z] += p * q;
+                    }
+                }
+            }
+            let distance = 0.5 * sum.iter().zip(&wide).map(|(p, q)| (p - q).abs()).sum::<f64>();
+            let t = s / (1.0 + (k * k) as f64).sqrt();
+            let e = 2.0 * libm::exp(-2.0 * (std::f64::consts::PI * t).powi(2));
+            assert!(distance <= e / (1.0 - e), "{distance:e} exceeds {e:e} at s = {s}, k = {k}");
+            assert!(distance > e / 10.0, "{distance:e} says nothing about {e:e}");
+        }
+    }
 }

@@ -207,6 +207,25 @@ mod tests {
     }
 
     #[test]
+    fn the_table_agrees_with_double_precision_for_every_sigma() {
+        for i in -100..=43 {
+            let sigma = libm::exp2(f64::from(i) / 10.0);
+            for ratio in [1, 485 * 17, 1_000_003] {
+                let table = Table::new(sigma * (ratio as f64).sqrt(), ratio);
+                let weight = |j: i32| libm::exp(-0.5 * (f64::from(j) / sigma).powi(2));
+                let total = 1.0 + 2.0 * (1..400).map(weight).sum::<f64>();
+                let mut sum = 1.0;
+                for (j, &high) in table.high[..table.low.len()].iter().enumerate() {
+                    let ours = high as f64 / libm::exp2(63.0);
+                    assert!((ours - sum / total).abs() < 1e-13, "sigma {sigma}, entry {j}");
+                    sum += 2.0 * weight(j as i32 + 1);
+                }
+                assert!((sum / total - 1.0).abs() < 1e-13, "sigma {sigma} is cut too early");
+            }
+        }
+    }
+
+    #[test]
     fn a_tie_is_decided_by_the_extension() {
         let table = Table::new(3.7, 1);
         for j in [0, 5, 20] {
