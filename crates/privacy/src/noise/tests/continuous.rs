@@ -48,21 +48,33 @@ fn doubles(fill: impl Fn(&mut [f64])) -> Vec<f64> {
 
 #[test]
 fn the_fast_gaussian_is_gaussian() {
-    let moments = [1.0, 3.0, 105.0];
-    for (name, samples) in [
-        ("f32", singles(|out| fill_gaussian(&key(), id(1), 1.0, out))),
-        ("f64", doubles(|out| fill_gaussian(&key(), id(2), 1.0, out))),
+    // With the number of cosines before as many sines: each must be Gaussian by itself, and the
+    // two of a pair must not know each other, not even by their size.
+    for (name, samples, half) in [
+        ("f32", singles(|out| fill_gaussian(&key(), id(1), 1.0, out)), 64),
+        ("f64", doubles(|out| fill_gaussian(&key(), id(2), 1.0, out)), 32),
     ] {
-        assert_continuous(name, &samples, normal_cdf);
-        assert_moments(name, &samples, moments);
-        // The two halves of a Box-Muller pair must not know each other, nor must neighbours.
-        for lag in [1, 8, 32, 64] {
-            let pairs = samples.iter().zip(&samples[lag..]);
-            let products: Vec<f64> = pairs.map(|(x, y)| x * y).collect();
-            let mean = products.iter().sum::<f64>() / products.len() as f64;
-            assert!(mean.abs() < 4.9 / (COUNT as f64).sqrt(), "{name}: lag {lag}, {mean}");
+        let pairs = samples.chunks_exact(2 * half).map(|group| group.split_at(half));
+        let (x, y): (Vec<f64>, Vec<f64>) =
+            pairs.flat_map(|(x, y)| x.iter().copied().zip(y.iter().copied())).unzip();
+        for part in [&samples, &x, &y] {
+            assert_continuous(name, part, normal_cdf);
+            assert_moments(name, part, [1.0, 3.0, 105.0]);
+        }
+        assert_uncorrelated(name, &x, &y);
+        for lag in [1, 2, 7, 8, 16] {
+            assert_uncorrelated(name, &samples, &samples[lag..]);
         }
     }
+}
+
+/// Neither the values nor their squares, for standard normals.
+fn assert_uncorrelated(name: &str, x: &[f64], y: &[f64]) {
+    let count = x.len().min(y.len()) as f64;
+    let values: f64 = x.iter().zip(y).map(|(x, y)| x * y).sum();
+    assert!((values / count.sqrt()).abs() < 4.9, "{name}: correlated values");
+    let squares: f64 = x.iter().zip(y).map(|(x, y)| (x * x - 1.0) * (y * y - 1.0)).sum();
+    assert!((squares / (2.0 * count.sqrt())).abs() < 4.9, "{name}: correlated squares");
 }
 
 #[test]
