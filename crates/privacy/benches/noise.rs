@@ -62,7 +62,6 @@ fn report(name: &str, unit: &str, count: usize, mut work: impl FnMut()) {
         .map(|_| {
             let start = Instant::now();
             work();
-            black_box(());
             start.elapsed().as_secs_f64()
         })
         .collect();

@@ -63,18 +63,19 @@ impl<K: Kernel<R>, R: Real, const ADD: bool> Fill<'_, K, R, ADD> {
     #[inline(always)]
     fn groups<const L: usize>(&mut self, first: usize) -> usize {
         let mut words = [[0; L]; WORDS];
-        let mut normals = [R::ZERO; 2 * WORDS * LANES];
-        let normals = &mut normals[..Self::GROUP * (L / LANES)];
+        // Room for the larger number of the smaller type.
+        let mut noise = [R::ZERO; 2 * WORDS * LANES];
+        let noise = &mut noise[..Self::GROUP * (L / LANES)];
         let mut group = first;
         let scale = self.scale;
-        for out in self.out[first * Self::GROUP..].chunks_mut(normals.len()) {
-            if L > LANES && out.len() < normals.len() {
+        for out in self.out[first * Self::GROUP..].chunks_mut(noise.len()) {
+            if L > LANES && out.len() < noise.len() {
                 break;
             }
             let block = (group * LANES) as u64;
             chacha::blocks::<8, L>(self.key.words(), self.id.get(), block, &mut words);
-            K::apply(words.as_flattened(), normals);
-            let (rows, _) = normals.as_chunks::<L>();
+            K::apply(words.as_flattened(), noise);
+            let (rows, _) = noise.as_chunks::<L>();
             for (g, out) in out.chunks_mut(Self::GROUP).enumerate() {
                 let lanes = g * LANES..(g + 1) * LANES;
                 let (whole, rest) = out.as_chunks_mut::<LANES>();

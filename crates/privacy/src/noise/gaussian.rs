@@ -18,8 +18,7 @@ use super::transform;
 /// (a true Gaussian exceeds it with probability 3e-11) and 8.58 scale in `f64` (1e-17). The
 /// transform's error is at most 4e-7 of the radius in `f32` and 1e-15 in `f64`. The low bits of
 /// such values can give a secret away (Mironov 2012), so this sampler is for the simulator; a real
-/// release takes its noise from
-/// [`ExactGaussian`](super::ExactGaussian).
+/// release takes its noise from [`ExactGaussian`](super::ExactGaussian).
 ///
 /// The bits are ChaCha's with eight rounds; see [`Stream`](super::Stream) for why.
 ///
@@ -41,6 +40,8 @@ pub fn add_gaussian<R: Real>(key: &Key, id: StreamId, scale: f64, values: &mut [
     fill::<BoxMuller, R, true>(key, id, scale, values);
 }
 
+/// Two uniform words make two normals: the first half of a group holds the cosines, the second the
+/// sines of the same pairs.
 pub(super) struct BoxMuller;
 
 impl Kernel<f32> for BoxMuller {

@@ -24,10 +24,11 @@ impl Table {
     /// With c = ratio / (2 sigma^2), exact up to 2^-192, the weights g_j = exp(-c j^2) follow from
     /// exp(-c) by g_(j+1) = g_j a_j, a_(j+1) = a_j exp(-2c). Every product rounds by at most
     /// 2^-192, so after j < 600 steps g_j has an error below
-    /// (j^2 + j) (error of exp(-c) + 2^-191). With 2^h the power in [`Fixed::exp_neg`], that
-    /// error is below 2^(h - 186), and j^2 2^h is below 2^25: j stays below 17 sigma + 2, where
-    /// exp(-c j^2) falls below 2^-192, and 2^h below 1 + 2^8 / sigma^2. The sum of all weights is
-    /// good to 2^-150, and so is every entry before its final rounding to 127 bits.
+    /// (j^2 + j) (error of exp(-c) + 2^-191). With 2^h the power in [`Fixed::exp_neg`], the error
+    /// of exp(-c) is below 2^(h - 186). Call the table's parameter s: j stays below 17 s + 2, where
+    /// exp(-c j^2) falls below 2^-192, and 2^h below 1 + 2^8 / s^2, and exp(-c) is 0 for s below
+    /// 0.06; so j^2 2^h is below 2^20. The sum of all weights is then good to 2^-150, and so is
+    /// every entry before its final rounding to 127 bits.
     pub(super) fn new(sigma: f64, ratio: u128) -> Self {
         let (mantissa, exponent) = binary(sigma);
         let c = Fixed::ratio(ratio, -2 * exponent - 1, u128::from(mantissa).pow(2));
