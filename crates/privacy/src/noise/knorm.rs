@@ -10,7 +10,7 @@ use super::stream::{Key, Stream, StreamId};
 /// # Guarantee
 /// The ideal distribution up to floating-point rounding: the radius is drawn by rejection, without
 /// an approximation of its own. Floating point, hence for the simulator; see
-/// [`fill_gaussian`](super::fill_gaussian).
+/// [`fill_gaussian`].
 ///
 /// # References
 /// M. Hardt, K. Talwar, "On the geometry of differential privacy", 2010, section 4. K. Chaudhuri,
