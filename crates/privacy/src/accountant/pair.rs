@@ -45,6 +45,9 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
+    /// No mass.
+    pub const EMPTY: Cell = Cell { p: 0.0, q: 0.0, p_error: 0.0, q_error: 0.0 };
+
     fn rounded((p, q): (f64, f64)) -> Cell {
         Cell { p, q, p_error: 2e-15, q_error: 2e-15 }
     }

@@ -58,19 +58,70 @@ pub(super) fn epsilon(parts: &[(Dominating, u64)], delta: f64, sides: Sides) -> 
         let step = grid_step(&direction, &window);
         let rounds: f64 = direction.iter().map(|(_, times)| *times as f64).sum();
         let cut = (1e-7 * delta / rounds).max(1e-290);
-        let above: Vec<(Pmf, u64)> =
-            direction.iter().map(|(part, times)| (part.above(step, cut), *times)).collect();
-        let sum = TiltedSum::new(&above, &window);
+        let stages = Stages::new(&direction, &sketch, &window, step);
+        let above = |part: &Term<'_>| part.above(step, cut);
+        let sum = stages.compose(&direction, &window, above, TiltedSum::coarse_above);
         let upper = sum.epsilon_above(delta);
         interval.upper = interval.upper.max(upper + POSITION * upper.abs());
         if let Some(lower) = &mut interval.lower {
-            let below: Vec<(Pmf, u64)> =
-                direction.iter().map(|(part, times)| (part.below(step, cut), *times)).collect();
-            let sum = TiltedSum::new(&below, &window);
+            let below = |part: &Term<'_>| part.below(step, cut);
+            let sum = stages.compose(&direction, &window, below, TiltedSum::coarse_below);
             *lower = lower.max(sum.epsilon_below(delta) * (1.0 - POSITION));
         }
     }
     interval
+}
+
+/// Long compositions are done in two stages: a share of the rounds on the fine grid, then that
+/// many times itself on a coarser one. The coarse steps err little because they are few.
+struct Stages {
+    /// How often the first stage is repeated, its window, and how much coarser the second is.
+    two: Option<(u64, Window, Window, i64)>,
+}
+
+impl Stages {
+    fn new(terms: &[(Term<'_>, u64)], sketch: &Sketch, window: &Window, step: f64) -> Self {
+        let length = (window.last - window.first) / step;
+        let fewest = terms.iter().map(|(_, times)| *times).min().unwrap_or(0);
+        // Errors grow with rounds times step squared: at factor f, a 4 f^2-th of the rounds may
+        // be done coarsely for a quarter of the error.
+        let factor = [64, 32, 16, 8]
+            .into_iter()
+            .find(|factor| fewest >= 8 * factor * factor && length / *factor as f64 > 8192.0);
+        let Some(factor) = factor else { return Self { two: None } };
+        let outer = fewest / (4 * factor * factor);
+        let rounds: f64 = terms.iter().map(|(_, times)| *times as f64).sum();
+        let inner: f64 = terms.iter().map(|(_, times)| (*times / outer) as f64).sum();
+        let share = inner / rounds;
+        let first = sketch.window_at(window.tilt, share);
+        let rest = sketch.window_at(window.tilt, (1.0 - share * outer as f64).max(0.0));
+        Self { two: Some((outer, first, rest, factor as i64)) }
+    }
+
+    fn compose(
+        &self,
+        terms: &[(Term<'_>, u64)],
+        window: &Window,
+        discretise: impl Fn(&Term<'_>) -> Pmf,
+        coarse: fn(&TiltedSum, i64) -> Pmf,
+    ) -> TiltedSum {
+        let pmfs: Vec<(Pmf, u64)> =
+            terms.iter().map(|(term, times)| (discretise(term), *times)).collect();
+        let Some((outer, first, rest, factor)) = &self.two else {
+            return TiltedSum::new(&pmfs, window);
+        };
+        let share = |count: fn(u64, u64) -> u64| -> Vec<(&Pmf, u64)> {
+            let counted = pmfs.iter().map(|(pmf, times)| (pmf, count(*times, *outer)));
+            counted.filter(|(_, times)| *times > 0).collect()
+        };
+        let inner = TiltedSum::new(&share(|times, outer| times / outer), first);
+        let mut parts = vec![(coarse(&inner, *factor), *outer)];
+        let remainder = share(|times, outer| times % outer);
+        if !remainder.is_empty() {
+            parts.push((coarse(&TiltedSum::new(&remainder, rest), *factor), 1));
+        }
+        TiltedSum::new(&parts, window)
+    }
 }
 
 /// One direction of one part.

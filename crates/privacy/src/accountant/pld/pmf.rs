@@ -20,6 +20,8 @@ pub(super) struct Pmf {
     pub masses: Vec<f64>,
     /// Mass at infinite loss (pessimistic), or that must be taken off delta (optimistic).
     pub doubt: f64,
+    /// Optimistic only: tilted mass that may be in wrong places.
+    pub folded: f64,
 }
 
 /// Losses beyond this are rounded to the grid instead of split: their exponentials overflow.
@@ -50,7 +52,7 @@ impl Pmf {
             left = right;
         }
         let doubt = pair.between(&left, &pair.cut(f64::INFINITY)).p;
-        Pmf { step, first, masses, doubt }
+        Pmf { step, first, masses, doubt, folded: 0.0 }
     }
 
     /// A distribution that `pair` dominates.
@@ -71,7 +73,7 @@ impl Pmf {
 
     /// The optimistic distribution from the masses around every grid point: cell k reaches from
     /// the middle before point `first + k` to the middle after it, the outer cells to infinity.
-    fn below_cells(mut cells: Vec<Cell>, first: i64, step: f64) -> Pmf {
+    pub fn below_cells(mut cells: Vec<Cell>, first: i64, step: f64) -> Pmf {
         let odds = |k: usize| ((first + k as i64) as f64 * step).exp();
         // The last point must not lie above the mean loss of its cell, or mass would be invented.
         let too_far = |cells: &[Cell]| {
@@ -107,7 +109,7 @@ impl Pmf {
         }
         // Beyond the last point the joined function stays at its (possibly negative) last value.
         let doubt = convexify(&mut masses, step) - after[count - 1];
-        Pmf { step, first, masses, doubt }
+        Pmf { step, first, masses, doubt, folded: 0.0 }
     }
 
     /// A distribution that dominates every mechanism whose profile, in both directions, is at
@@ -134,7 +136,7 @@ impl Pmf {
             })
             .collect();
         let lost = convexify(&mut masses, step);
-        Pmf { step, first: -last, masses, doubt: right[last as usize] + lost }
+        Pmf { step, first: -last, masses, doubt: right[last as usize] + lost, folded: 0.0 }
     }
 
     /// The same loss seen through several visible branches with the given weights.
@@ -152,7 +154,7 @@ impl Pmf {
                 masses[shift + k] += weight * mass;
             }
         }
-        Pmf { step, first, masses, doubt }
+        Pmf { step, first, masses, doubt, folded: 0.0 }
     }
 
     /// Log of the moment generating function of the finite part.

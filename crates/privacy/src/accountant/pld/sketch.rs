@@ -8,6 +8,8 @@ use crate::special::bisect_down;
 /// Weighted points of each part's loss.
 pub(super) struct Sketch {
     parts: Vec<(Vec<(f64, f64)>, f64)>,
+    /// Largest loss of a single round.
+    widest: f64,
 }
 
 /// Log of the tilted mass that may stay outside a window.
@@ -27,7 +29,11 @@ impl Sketch {
             .map(|(term, times)| (points(term), *times as f64 * rounds / shown))
             .filter(|(points, _)| !points.is_empty())
             .collect();
-        (!parts.is_empty()).then_some(Sketch { parts })
+        let widest = parts
+            .iter()
+            .flat_map(|(points, _)| points.iter().map(|(loss, _): &(f64, f64)| loss.abs()))
+            .fold(0.0, f64::max);
+        (!parts.is_empty()).then_some(Sketch { parts, widest })
     }
 
     /// The saddle point for `delta`, and a window that holds all but about e^-25 of the tilted law
@@ -35,12 +41,7 @@ impl Sketch {
     pub fn window(&self, delta: f64) -> Window {
         let goal = -delta.max(1e-300).ln();
         // Largest tilt at which the exponentials of single losses stay finite.
-        let widest = self
-            .parts
-            .iter()
-            .flat_map(|(points, _)| points.iter().map(|(loss, _)| loss.abs()))
-            .fold(0.0, f64::max);
-        let steepest = 600.0 / widest.max(1e-12);
+        let steepest = 600.0 / self.widest.max(1e-12);
         // lambda K' - K grows with lambda; at the saddle point it equals ln(1/delta).
         let lack = |ln_tilt: f64| {
             let tilt = ln_tilt.exp();
@@ -53,15 +54,24 @@ impl Sketch {
         } else {
             bisect_down(low.min(high - 1.0), high, 30, lack).exp()
         };
-        let (k, centre, variance) = self.cumulants(tilt);
-        let spread = variance.sqrt().max(1e-12 * widest).max(1e-300);
+        self.window_at(tilt, 1.0)
+    }
+
+    /// The window of a share of all rounds, at the tilt of the whole.
+    pub fn window_at(&self, tilt: f64, share: f64) -> Window {
+        let cumulants = |tilt: f64| {
+            let (k, k1, k2) = self.cumulants(tilt);
+            (share * k, share * k1, share * k2)
+        };
+        let (k, centre, variance) = cumulants(tilt);
+        let spread = variance.sqrt().max(1e-12 * self.widest).max(1e-300);
         // Chernoff: the mass beyond a distance d on a side is at most
         // exp(K(tilt + shift) - K(tilt) - shift (centre + d)); the best shift gives the least d.
         let edge = |side: f64| {
             let mut best = (f64::INFINITY, 0.0);
             for step in -8..=16 {
                 let shift = side * 2f64.powf(0.5 * f64::from(step)) / spread;
-                let (moved, _, _) = self.cumulants(tilt + shift);
+                let (moved, _, _) = cumulants(tilt + shift);
                 let distance = (moved - k - shift * centre - LN_OUTSIDE) / shift.abs();
                 if distance < best.0 {
                     best = (distance, shift);

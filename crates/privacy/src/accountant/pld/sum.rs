@@ -5,11 +5,14 @@
 //! of the answer, so that a delta of 1e-18 is as accurate as one of 0.1, and the window needs to
 //! cover only that bulk.
 
+use std::borrow::Borrow;
 use std::cell::RefCell;
+use std::ops::Range;
 
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex64;
 
+use super::super::pair::Cell;
 use super::pmf::Pmf;
 
 /// A tilted law on the window `[first, first + masses.len())` of grid points.
@@ -28,6 +31,8 @@ pub(super) struct TiltedSum {
     outside: (f64, f64),
     /// Mass at infinite loss, or to be taken off.
     doubt: f64,
+    /// Tilted mass that an earlier stage may have put in wrong places.
+    folded: f64,
 }
 
 /// Where to look: chosen by a sketch, certified here.
@@ -55,8 +60,8 @@ const NEGLIGIBLE: f64 = -60.0;
 
 impl TiltedSum {
     /// Composes the parts; all have the same step.
-    pub fn new(parts: &[(Pmf, u64)], window: &Window) -> Self {
-        let step = parts[0].0.step;
+    pub fn new<P: Borrow<Pmf>>(parts: &[(P, u64)], window: &Window) -> Self {
+        let step = parts[0].0.borrow().step;
         let first = (window.first / step).floor() as i64;
         let n = fast_length(((window.last / step).ceil() as i64 - first).max(64) as usize);
         let forward = PLANNER.with_borrow_mut(|planner| planner.plan_fft_forward(n));
@@ -68,12 +73,14 @@ impl TiltedSum {
         let mut ln_bound = vec![0.0_f64; spectrum.len()];
         let transform_error = 8.0 * f64::EPSILON * (n as f64).log2();
         let mut ln_total = 0.0;
-        let (mut doubt, mut ln_slack) = (0.0, 0.0);
+        let (mut doubt, mut ln_slack, mut folded) = (0.0, 0.0, 0.0);
         for (pmf, times) in parts {
+            let pmf = pmf.borrow();
             let ln_mgf = pmf.ln_mgf(window.tilt);
             let count = *times as f64;
             ln_total += count * ln_mgf;
             doubt += count * pmf.doubt;
+            folded += count * pmf.folded;
             ln_slack += count * 8.0 * f64::EPSILON;
             buffer.fill(0.0);
             let mut energy = 0.0;
@@ -136,16 +143,76 @@ impl TiltedSum {
             tail_bound(parts, window.tilt, window.shifts.1, ln_total, last as f64 * step),
         );
         let tilt = window.tilt;
-        Self { step, first, tilt, ln_total, masses, error, ln_slack, outside, doubt }
+        Self { step, first, tilt, ln_total, masses, error, ln_slack, outside, doubt, folded }
+    }
+
+    /// A distribution on a `factor` times coarser grid that dominates the sum.
+    pub fn coarse_above(&self, factor: i64) -> Pmf {
+        let step = self.step * factor as f64;
+        let first = self.first.div_euclid(factor);
+        let last = (self.first + self.masses.len() as i64).div_euclid(factor) + 1;
+        let mut masses = vec![0.0; (last - first + 1) as usize];
+        // Share of a mass that goes to the coarse point above it, so that P and Q are kept.
+        let ups: Vec<f64> = (0..factor)
+            .map(|part| (-(part as f64) * self.step).exp_m1() / (-step).exp_m1())
+            .collect();
+        for (k, mass) in self.masses.iter().enumerate() {
+            let point = self.first + k as i64;
+            let ln_weight = self.ln_total - self.tilt * point as f64 * self.step + self.ln_slack;
+            // No mass exceeds one, whatever the error's bound becomes far below the tilted bulk.
+            let mass = ((mass.max(0.0) + self.error) * ln_weight.exp()).min(1.0);
+            let (place, part) = (point.div_euclid(factor) - first, point.rem_euclid(factor));
+            let up = ups[part as usize] * mass;
+            masses[place as usize] += mass - up;
+            masses[place as usize + 1] += up;
+        }
+        Pmf { step, first, masses, doubt: self.doubt + self.beyond(), folded: 0.0 }
+    }
+
+    /// A distribution on a `factor` times coarser grid that the sum dominates.
+    pub fn coarse_below(&self, factor: i64) -> Pmf {
+        let step = self.step * factor as f64;
+        let half = factor / 2;
+        // Single masses amid noise would pull their neighbours down: keep one solid stretch.
+        let solid = self.solid();
+        let first = (self.first + solid.start as i64 + half).div_euclid(factor);
+        let last = (self.first + solid.end as i64 + half).div_euclid(factor);
+        let mut cells = vec![Cell::EMPTY; (last - first + 1) as usize];
+        for (k, mass) in self.masses.iter().enumerate().take(solid.end).skip(solid.start) {
+            let point = self.first + k as i64;
+            let loss = point as f64 * self.step;
+            let ln_weight = self.ln_total - self.tilt * loss - self.ln_slack;
+            let p = (mass - self.error).max(0.0) * ln_weight.exp();
+            let q = p * (-loss).exp();
+            let place = ((point + half).div_euclid(factor) - first) as usize;
+            cells[place].absorb(&Cell { p, q, p_error: 1e-14 * p, q_error: 1e-14 * q });
+        }
+        let mut pmf = Pmf::below_cells(cells, first, step);
+        pmf.doubt += self.doubt;
+        pmf.folded = self.folded + self.outside.0 + self.outside.1;
+        pmf
+    }
+
+    /// The stretch around the largest mass where masses stand clear of their error.
+    fn solid(&self) -> Range<usize> {
+        let clear = |mass: &f64| *mass > 100.0 * self.error;
+        let masses = &self.masses;
+        let peak = (0..masses.len()).max_by(|a, b| masses[*a].total_cmp(&masses[*b])).unwrap_or(0);
+        let below = masses[..peak].iter().rev().take_while(|mass| clear(mass)).count();
+        let above = masses[peak..].iter().take_while(|mass| clear(mass)).count();
+        peak - below..peak + above
+    }
+
+    /// Bound on the mass above the window, all of which may sit just there, where it weighs most.
+    fn beyond(&self) -> f64 {
+        let top = (self.first + self.masses.len() as i64) as f64 * self.step;
+        self.outside.1 * (self.ln_total - self.tilt * top + self.ln_slack).exp()
     }
 
     /// The least epsilon whose delta is certainly at most `delta`; infinite if there is none.
     pub fn epsilon_above(&self, delta: f64) -> f64 {
-        // All tilted mass beyond the window may sit just there, where it weighs most.
         let bottom = self.first as f64 * self.step;
-        let top = bottom + self.masses.len() as f64 * self.step;
-        let beyond = self.outside.1 * (self.ln_total - self.tilt * top + self.ln_slack).exp();
-        let rest = delta - beyond - self.doubt;
+        let rest = delta - self.beyond() - self.doubt;
         self.crossing(rest, self.ln_slack, |mass| mass.max(0.0) + self.error).max(bottom)
     }
 
@@ -155,7 +222,7 @@ impl TiltedSum {
             |delta| self.crossing(delta, -self.ln_slack, |mass| (mass - self.error).max(0.0));
         // Mass from outside was folded onto unknown points of the window. It is taken off as if it
         // all sat where it weighs most: at the answer, which must not lie below `floor`.
-        let folded = self.outside.0 + self.outside.1;
+        let folded = self.folded + self.outside.0 + self.outside.1;
         let guess = crossing(delta);
         for margin in [1.0, 64.0, 4096.0] {
             let floor = guess - margin * self.step;
@@ -202,9 +269,15 @@ impl TiltedSum {
 }
 
 /// Chernoff bound on the tilted mass beyond `edge`, on the side of the shift's sign.
-fn tail_bound(parts: &[(Pmf, u64)], tilt: f64, shift: f64, ln_total: f64, edge: f64) -> f64 {
+fn tail_bound<P: Borrow<Pmf>>(
+    parts: &[(P, u64)],
+    tilt: f64,
+    shift: f64,
+    ln_total: f64,
+    edge: f64,
+) -> f64 {
     let ln_mgf: f64 =
-        parts.iter().map(|(pmf, times)| *times as f64 * pmf.ln_mgf(tilt + shift)).sum();
+        parts.iter().map(|(pmf, times)| *times as f64 * pmf.borrow().ln_mgf(tilt + shift)).sum();
     (ln_mgf - ln_total - shift * edge).exp().min(1.0)
 }
 
