@@ -43,7 +43,7 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
     for complaint in &complaints {
         eprintln!("{complaint}");
     }
-    if complaints.is_empty() { Ok(()) } else { Err(format!("{} complaints", complaints.len())) }
+    if complaints.is_empty() { Ok(()) } else { Err(format!("complaints: {}", complaints.len())) }
 }
 
 impl Complaint {

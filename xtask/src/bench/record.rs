@@ -1,6 +1,7 @@
 //! What a benchmark says: one JSON object a line, `{"name", "unit", "value", "result"?}`.
 
 use std::fmt::Write;
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -38,22 +39,23 @@ impl Record {
     }
 }
 
-/// Runs a command and reads the records among its output; the rest is shown.
+/// Runs a command and reads the records among its output. All of it is shown as it comes, since a
+/// peer may take minutes.
 pub fn from_command(command: &mut Command) -> Result<Vec<Record>, String> {
-    let output = command
+    let mut child = command
         .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
+        .stdout(Stdio::piped())
+        .spawn()
         .map_err(|e| format!("a benchmark did not start: {e}"))?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let output = child.stdout.take().ok_or("a benchmark has no output")?;
     let mut records = Vec::new();
-    for line in text.lines() {
-        match Record::parse(line) {
-            Some(record) => records.push(record),
-            None => eprintln!("{line}"),
-        }
+    for line in BufReader::new(output).lines() {
+        let line = line.map_err(|e| format!("cannot read what a benchmark says: {e}"))?;
+        records.extend(Record::parse(&line));
+        eprintln!("{line}");
     }
-    if output.status.success() { Ok(records) } else { Err(format!("it gave {}", output.status)) }
+    let status = child.wait().map_err(|e| format!("a benchmark was lost: {e}"))?;
+    if status.success() { Ok(records) } else { Err(format!("it gave {status}")) }
 }
 
 /// The records as aligned lines.
