@@ -64,7 +64,11 @@ pub fn table(title: &str, records: &[Record]) -> String {
     for record in records {
         let result = record.result.map_or(String::new(), |r| format!("result {r:.6}"));
         let note = record.note.as_deref().unwrap_or_default();
-        let value = human(record.value);
+        let value = if record.is_time() && record.value >= 1.0 {
+            format!("{:.3}", record.value)
+        } else {
+            human(record.value)
+        };
         // Writing to a string cannot fail.
         let _ =
             writeln!(out, "  {:<34}{value:>12} {:<10} {result} {note}", record.name, record.unit);
