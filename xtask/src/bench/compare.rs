@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::record::{Record, human};
+use super::record::Record;
 
 struct Target {
     ours: &'static str,
@@ -81,7 +81,8 @@ fn line(target: &Target, ours: Option<&Record>, theirs: Option<&Record>) -> Stri
         _ => String::new(),
     };
     let note = theirs.note.as_ref().map_or(String::new(), |n| format!("  [{n}]"));
-    format!("{:>9}x  {verdict}{results}{note}", human(ratio))
+    let digits = if ratio < 10.0 { 2 } else { 0 };
+    format!("{ratio:>9.digits$}x  {verdict}{results}{note}")
 }
 
 #[cfg(test)]

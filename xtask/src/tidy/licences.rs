@@ -140,4 +140,18 @@ mod tests {
         package.licence = String::new();
         assert_eq!(judge(&package), []);
     }
+
+    #[test]
+    fn deny_toml_says_the_same() {
+        let text = include_str!("../../../deny.toml");
+        let lines = || text.lines().map(str::trim);
+        let allowed: Vec<String> = lines()
+            .filter_map(|line| line.strip_prefix('"')?.strip_suffix("\",").map(str::to_string))
+            .collect();
+        assert_eq!(allowed, ALLOWED);
+        let banned: Vec<&str> = lines()
+            .filter_map(|line| line.strip_prefix("{ crate = \"")?.split('"').next())
+            .collect();
+        assert_eq!(banned, BANNED.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    }
 }
