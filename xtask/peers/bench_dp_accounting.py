@@ -3,6 +3,7 @@
 import sys
 import warnings
 
+import absl.logging
 import dp_accounting
 from dp_accounting import dp_event, pld, rdp
 
@@ -10,6 +11,8 @@ from rounds import rounds
 from timing import seconds
 
 warnings.filterwarnings("ignore")
+# It warns of every fractional order that it leaves out, thousands of times.
+absl.logging.set_verbosity(absl.logging.ERROR)
 DELTA = 1e-5
 
 
