@@ -49,7 +49,8 @@ pub enum Event {
     Imprecise(Imprecise),
     /// Noise in R^d with density proportional to exp(-rate * norm).
     KNorm(KNorm),
-    /// Laplace noise of the given scale on every coordinate of a query of L1 sensitivity `sensitivity`.
+    /// Laplace noise of the given scale on every coordinate of a query of L1 sensitivity
+    /// `sensitivity`.
     Laplace(Laplace),
     /// Nothing was read.
     NoOp,

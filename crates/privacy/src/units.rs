@@ -176,7 +176,8 @@ struct RawSensitivity {
 }
 
 impl Sensitivity {
-    /// A sum of contributions, each of norm at most `clip`: adding one moves it by `clip`, replacing one by twice that.
+    /// A sum of contributions, each of norm at most `clip`: adding one moves it by `clip`,
+    /// replacing one by twice that.
     pub fn contribution(clip: ClipNorm) -> Self {
         Self { add_remove: Some(clip.get()), replace: Some(2.0 * clip.get()) }
     }

@@ -20,7 +20,20 @@ mod sealed {
 }
 
 /// A number that a state or a message is made of. Sealed: exactly `f32` and `f64` implement it,
-/// chosen once, at the top, by the plan.
+/// chosen once, at the top, by the plan (invariant I11).
+///
+/// ```compile_fail
+/// # use undertone_real::Real;
+/// fn stays_real<R: Real>(_: R) {}
+/// stays_real(1_i64);
+/// ```
+///
+/// ```
+/// # use undertone_real::Real;
+/// fn stays_real<R: Real>(_: R) {}
+/// stays_real(1_f32);
+/// stays_real(1_f64);
+/// ```
 pub trait Real:
     sealed::Sealed
     + Copy

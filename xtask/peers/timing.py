@@ -1,0 +1,38 @@
+"""One JSON line a figure, the median of several runs; shared by the peers' scripts.
+
+A peer is charged for processor time, not for waiting while others use the machine: pinned to one
+core the two agree when it is quiet, and when it is not, the peer must not pay for that.
+"""
+
+import json
+import statistics
+import time
+
+
+def seconds(name, work, runs=5, budget=60.0, scale=1.0, note=None):
+    """Times `work()`, at least once, until `runs` are made or the budget of seconds is spent."""
+    times, result, start = [], None, time.perf_counter()
+    while len(times) < runs and (not times or time.perf_counter() - start < budget):
+        begin = time.process_time()
+        result = work()
+        times.append(time.process_time() - begin)
+    _say(name, "s", statistics.median(times) * scale, result, note)
+
+
+def samples(name, work, count, runs=9):
+    """Samples a second of `work()`, which makes `count` of them; the first run is a warm-up."""
+    times = []
+    for _ in range(runs + 1):
+        begin = time.process_time()
+        work()
+        times.append(time.process_time() - begin)
+    _say(name, "samples/s", count / statistics.median(times[1:]), None, None)
+
+
+def _say(name, unit, value, result, note):
+    line = dict(name=name, unit=unit, value=value)
+    if result is not None:
+        line["result"] = float(result)
+    if note is not None:
+        line["note"] = note
+    print(json.dumps(line), flush=True)

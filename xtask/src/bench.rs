@@ -1,0 +1,114 @@
+//! Our benchmarks, and on request their peers, side by side on one thread.
+
+use std::process::Command;
+
+use crate::step::{cargo, exists};
+use crate::workspace::Workspace;
+
+mod compare;
+mod peers;
+mod record;
+
+use record::Record;
+
+/// What the command line asks for.
+#[derive(Debug, Default, PartialEq)]
+pub struct Options {
+    /// Also run the peers.
+    peers: bool,
+    /// Run a part of the slowest peer work and scale it.
+    quick: bool,
+    /// Peers to leave out.
+    without: Vec<String>,
+}
+
+impl Options {
+    /// Refuses what it does not know.
+    pub fn parse(words: &[String]) -> Result<Self, String> {
+        let mut options = Self::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--peers" => options.peers = true,
+                "--quick" => options.quick = true,
+                "--without" => {
+                    let name = words.next().ok_or("--without needs the name of a peer")?;
+                    peers::named(name)?;
+                    options.without.push(name.clone());
+                }
+                other => return Err(format!("bench does not know `{other}`; see --help")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Runs the benchmarks and prints the table.
+pub fn run(workspace: &Workspace, options: &Options) -> Result<(), String> {
+    let ours = our_records(workspace)?;
+    println!("{}", record::table("ours", &ours));
+    if !options.peers {
+        return Ok(());
+    }
+    let theirs = peers::run(workspace, options)?;
+    println!("{}", record::table("peers", &theirs));
+    println!("{}", compare::table(&ours, &theirs));
+    Ok(())
+}
+
+fn our_records(workspace: &Workspace) -> Result<Vec<Record>, String> {
+    let mut records = Vec::new();
+    let mut any = false;
+    for package in workspace.ours() {
+        for bench in &package.benches {
+            any = true;
+            let target = ["bench", "--locked", "--package", &package.name, "--bench", bench];
+            let built = cargo().args(target).arg("--no-run").status();
+            if !built.is_ok_and(|status| status.success()) {
+                return Err(format!("bench `{bench}` of {} does not build", package.name));
+            }
+            eprintln!("==> {} {bench}", package.name);
+            records.extend(record::from_command(pinned(&mut cargo()).args(target))?);
+        }
+    }
+    if !any {
+        eprintln!("no package has a benchmark target");
+    }
+    Ok(records)
+}
+
+/// The command on one core and one thread, where the machine can do that.
+fn pinned(command: &mut Command) -> Command {
+    let mut pinned = if exists("taskset", "--version") {
+        let mut taskset = Command::new("taskset");
+        taskset.args(["-c", "0"]).arg(command.get_program());
+        taskset
+    } else {
+        eprintln!("taskset is missing: not pinned to one core");
+        Command::new(command.get_program())
+    };
+    pinned.args(command.get_args());
+    for variable in ["OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"] {
+        pinned.env(variable, "1");
+    }
+    pinned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Options, String> {
+        Options::parse(&words.iter().map(|w| w.to_string()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_are_read_or_refused() {
+        let options = parse(&["--peers", "--quick", "--without", "torch"]);
+        let expected = Options { peers: true, quick: true, without: vec!["torch".into()] };
+        assert_eq!(options, Ok(expected));
+        assert!(parse(&["--without"]).is_err());
+        assert!(parse(&["--without", "pytorch"]).is_err_and(|e| e.contains("torch")));
+        assert!(parse(&["--slow"]).is_err());
+    }
+}

@@ -1,0 +1,125 @@
+//! Our figure over the peer's, against the target we set ourselves.
+
+use std::fmt::Write;
+
+use super::record::Record;
+
+struct Target {
+    ours: &'static str,
+    peer: &'static str,
+    /// How many times as fast we mean to be; `None` is for information.
+    at_least: Option<f64>,
+}
+
+const fn target(ours: &'static str, peer: &'static str, at_least: f64) -> Target {
+    Target { ours, peer, at_least: Some(at_least) }
+}
+
+const fn information(ours: &'static str, peer: &'static str) -> Target {
+    Target { ours, peer, at_least: None }
+}
+
+const TARGETS: &[Target] = &[
+    target("pld_eps_t1e3", "dp_accounting_pld_eps_t1e3", 20.0),
+    target("pld_eps_t1e4", "dp_accounting_pld_eps_t1e4", 20.0),
+    target("pld_eps_t1e5", "dp_accounting_pld_eps_t1e5", 20.0),
+    information("pld_eps_t1e3", "prv_accountant_eps_t1e3"),
+    information("pld_eps_t1e4", "prv_accountant_eps_t1e4"),
+    information("pld_eps_t1e5", "prv_accountant_eps_t1e5"),
+    target("calibrate_t1e4", "dp_accounting_calibrate_t1e4", 20.0),
+    target("rdp_heterogeneous_10k", "dp_accounting_rdp_heterogeneous_10k", 100.0),
+    target("gauss_fast_f32", "torch_normal_f32", 2.0),
+    information("gauss_fast_f32", "numpy_standard_normal_f32"),
+    information("gauss_fast_f64", "numpy_standard_normal_f64"),
+    information("gauss_fast_f64", "mkl_random_icdf_f64"),
+    target("exact_gauss_sigma1", "opendp_gaussian_sigma1", 100.0),
+    target("exact_gauss_sigma10", "opendp_gaussian_sigma10", 100.0),
+    target("exact_gauss_sigma1000", "opendp_gaussian_sigma1000", 100.0),
+];
+
+/// An epsilon (or a noise) may be larger than the peer's by this part and still be as tight.
+const TIGHTNESS: f64 = 1e-4;
+
+/// One line a target.
+pub fn table(ours: &[Record], theirs: &[Record]) -> String {
+    let mut out = String::from("\nours against peers (times as fast; result: ours, theirs)\n");
+    for target in TARGETS {
+        let line = line(target, find(ours, target.ours), find(theirs, target.peer));
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "  {:<22} {:<36} {line}", target.ours, target.peer);
+    }
+    out
+}
+
+fn find<'a>(records: &'a [Record], name: &str) -> Option<&'a Record> {
+    records.iter().find(|r| r.name == name)
+}
+
+fn line(target: &Target, ours: Option<&Record>, theirs: Option<&Record>) -> String {
+    let (ours, theirs) = match (ours, theirs) {
+        (Some(ours), Some(theirs)) => (ours, theirs),
+        (None, Some(_)) => return "no such benchmark of ours yet".into(),
+        (Some(_), None) => return "peer not measured".into(),
+        (None, None) => return "neither measured".into(),
+    };
+    if ours.is_time() != theirs.is_time() {
+        return format!("units differ: {} and {}", ours.unit, theirs.unit);
+    }
+    let ratio = if ours.is_time() { theirs.value / ours.value } else { ours.value / theirs.value };
+    let looser = match (ours.result, theirs.result) {
+        (Some(a), Some(b)) => a > b * (1.0 + TIGHTNESS),
+        _ => false,
+    };
+    let verdict = match target.at_least {
+        None => "for information".into(),
+        Some(_) if looser => "below: looser than the peer".into(),
+        Some(least) if ratio >= least => format!("PASS (target {least})"),
+        Some(least) => format!("below (target {least})"),
+    };
+    let results = match (ours.result, theirs.result) {
+        (Some(a), Some(b)) => format!("  {a:.6}, {b:.6}"),
+        _ => String::new(),
+    };
+    let note = theirs.note.as_ref().map_or(String::new(), |n| format!("  [{n}]"));
+    let digits = if ratio < 10.0 { 2 } else { 0 };
+    format!("{ratio:>9.digits$}x  {verdict}{results}{note}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(unit: &str, value: f64, result: Option<f64>) -> Record {
+        Record { name: "a".into(), unit: unit.into(), value, result, note: None }
+    }
+
+    fn verdict(ours: &Record, theirs: &Record) -> String {
+        line(&target("a", "b", 20.0), Some(ours), Some(theirs))
+    }
+
+    #[test]
+    fn less_time_and_more_samples_are_faster() {
+        let slow = record("s", 1.0, Some(2.0));
+        assert!(verdict(&record("s", 0.05, Some(2.0)), &slow).contains("PASS"));
+        assert!(verdict(&record("s", 0.06, Some(2.0)), &slow).contains("below (target 20)"));
+        let slow = record("samples/s", 1.0, None);
+        assert!(verdict(&record("samples/s", 20.0, None), &slow).contains("PASS"));
+        assert!(verdict(&record("samples/s", 19.0, None), &slow).contains("below"));
+    }
+
+    #[test]
+    fn a_fast_but_looser_answer_does_not_pass() {
+        let peer = record("s", 1.0, Some(2.0));
+        assert!(verdict(&record("s", 0.01, Some(2.01)), &peer).contains("looser"));
+        assert!(verdict(&record("s", 0.01, Some(1.9)), &peer).contains("PASS"));
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let one = record("s", 1.0, None);
+        assert!(line(&TARGETS[0], None, Some(&one)).contains("no such benchmark of ours"));
+        assert!(line(&TARGETS[0], Some(&one), None).contains("peer not measured"));
+        assert!(verdict(&one, &record("samples/s", 1.0, None)).contains("units differ"));
+        assert_eq!(table(&[], &[]).lines().count(), TARGETS.len() + 2);
+    }
+}

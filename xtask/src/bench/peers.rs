@@ -1,0 +1,115 @@
+//! The peers: other people's tools doing the same work, each in its own process.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::record::{self, Record};
+use super::{Options, pinned};
+use crate::workspace::Workspace;
+
+struct Peer {
+    name: &'static str,
+    /// What pip installs. Each peer by itself, so that a missing one costs only itself.
+    packages: &'static [&'static str],
+    /// What must be importable afterwards.
+    module: &'static str,
+}
+
+const PEERS: &[Peer] = &[
+    Peer { name: "numpy", packages: &["numpy", "scipy"], module: "numpy" },
+    Peer { name: "dp_accounting", packages: &["dp-accounting==0.6.0"], module: "dp_accounting" },
+    Peer { name: "prv_accountant", packages: &["prv-accountant==0.2.0"], module: "prv_accountant" },
+    Peer { name: "opendp", packages: &["opendp==0.16.0"], module: "opendp" },
+    Peer { name: "mkl_random", packages: &["mkl_random"], module: "mkl_random" },
+    Peer { name: "torch", packages: &["torch"], module: "torch" },
+];
+
+/// Checks the name of a peer.
+pub fn named(name: &str) -> Result<(), String> {
+    if PEERS.iter().any(|p| p.name == name) {
+        return Ok(());
+    }
+    let known = PEERS.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+    Err(format!("there is no peer `{name}`; there are {known}"))
+}
+
+/// Installs and runs every peer that is wanted; one that cannot be had is skipped with a word.
+pub fn run(workspace: &Workspace, options: &Options) -> Result<Vec<Record>, String> {
+    let folder = workspace.target.join("peers-venv");
+    let python = folder.join("bin/python");
+    if !python.exists() {
+        eprintln!("==> python3 -m venv {}", folder.display());
+        let made = Command::new("python3").args(["-m", "venv"]).arg(&folder).status();
+        if !made.is_ok_and(|status| status.success()) {
+            return Err("the peers need python3 with its venv module".into());
+        }
+    }
+    let mut records = Vec::new();
+    for peer in PEERS {
+        if options.without.iter().any(|name| name == peer.name) {
+            eprintln!("==> {}: left out", peer.name);
+            continue;
+        }
+        match measure(workspace, &python, peer, options.quick) {
+            Ok(measured) => records.extend(measured),
+            Err(why) => eprintln!("==> {}: skipped: {why}", peer.name),
+        }
+    }
+    Ok(records)
+}
+
+fn measure(
+    workspace: &Workspace,
+    python: &Path,
+    peer: &Peer,
+    quick: bool,
+) -> Result<Vec<Record>, String> {
+    if !imports(python, peer.module) {
+        eprintln!("==> pip install {}", peer.packages.join(" "));
+        let pip = Command::new(python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(peer.packages)
+            .stdin(Stdio::null())
+            .status();
+        if !pip.is_ok_and(|status| status.success()) || !imports(python, peer.module) {
+            return Err(format!("{} cannot be installed here", peer.packages.join(" ")));
+        }
+    }
+    eprintln!("==> {}", peer.name);
+    let script = workspace.root.join("xtask/peers").join(format!("bench_{}.py", peer.name));
+    let mut command = Command::new(python);
+    command.arg(script);
+    if quick {
+        command.arg("--quick");
+    }
+    record::from_command(&mut pinned(&mut command))
+}
+
+fn imports(python: &Path, module: &str) -> bool {
+    let import = format!("import {module}");
+    Command::new(python).args(["-c", &import]).output().is_ok_and(|out| out.status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_peer_has_a_script() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
+        for peer in PEERS {
+            assert!(folder.join(format!("bench_{}.py", peer.name)).is_file(), "{}", peer.name);
+        }
+    }
+
+    #[test]
+    fn peers_are_known_by_name() {
+        assert_eq!(named("torch"), Ok(()));
+        assert!(named("jax").is_err_and(|e| e.contains("dp_accounting")));
+    }
+
+    #[test]
+    fn a_python_without_the_module_is_noticed() {
+        assert!(!imports(Path::new("no-such-python"), "sys"));
+    }
+}
