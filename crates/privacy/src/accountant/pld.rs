@@ -186,7 +186,9 @@ fn grid_step(terms: &[(Term<'_>, u64)], window: &Window) -> f64 {
         (12.0 * error * window.centre.abs().max(1e-6) / (rounds * (1.0 + window.tilt))).sqrt()
     };
     let finest = (window.last - window.first) / LONGEST;
-    let step = STEP.max(erring(ENOUGH)).min(erring(TOO_MUCH)).min(window.spread / 16.0).max(finest);
+    // Many different parts take as many discretisations: be content with less.
+    let enough = (ENOUGH * terms.len() as f64).min(2e-4);
+    let step = STEP.max(erring(enough)).min(erring(TOO_MUCH)).min(window.spread / 16.0).max(finest);
     // Losses of bounded mechanisms have atoms at their ends: put them on the grid.
     let atom = terms.iter().find_map(|(term, _)| match term {
         Term::Pair(Pair::Laplace { epsilon } | Pair::Response { epsilon }) => Some(*epsilon),

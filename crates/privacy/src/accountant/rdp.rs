@@ -21,10 +21,10 @@ pub(super) use curve::divergences;
 use crate::units::{Delta, Epsilon, Order};
 
 /// The orders at which curves are evaluated: all integers up to 128, so that the best order is never
-/// far, fractions below 2 for large epsilons and, for closed forms, very large ones for tiny epsilons.
-pub(super) const ORDERS: [f64; 143] = {
-    let mut orders = [0.0; 143];
-    let head = [1.05, 1.25, 1.5];
+/// far, fractions for large epsilons and, for closed forms, very large ones for tiny epsilons.
+pub(super) const ORDERS: [f64; 153] = {
+    let mut orders = [0.0; 153];
+    let head = [1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0, 3.5, 4.0, 4.5];
     let tail = [
         160.0,
         192.0,
@@ -37,15 +37,17 @@ pub(super) const ORDERS: [f64; 143] = {
         65536.0,
         262144.0,
         1048576.0,
+        8388608.0,
         16777216.0,
+        134217728.0,
         268435456.0,
     ];
     let mut k = 0;
     while k < orders.len() {
         orders[k] = match k {
-            0..3 => head[k],
-            3..130 => (k - 1) as f64,
-            _ => tail[k - 130],
+            0..14 => head[k],
+            14..138 => (k - 9) as f64,
+            _ => tail[k - 138],
         };
         k += 1;
     }

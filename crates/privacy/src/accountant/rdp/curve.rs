@@ -88,7 +88,7 @@ fn poisson(s: &Sampled, orders: &[f64]) -> Option<Vec<f64>> {
             return Some(vec![0.0; orders.len()]);
         }
         let gaussian = SampledGaussian::new(q, mu);
-        return Some(orders.iter().map(|a| at_order(*a, |k| gaussian.ln_moment(k))).collect());
+        return Some(orders.iter().map(|a| gaussian.at_order(*a)).collect());
     }
     // Any other mechanism by its own curve at integer orders.
     let integers: Vec<f64> = (0..=LARGEST).map(|k| k.max(2) as f64).collect();
@@ -143,7 +143,7 @@ fn saga_curve(saga: &SagaTable, adjacency: Adjacency, orders: &[f64]) -> Option<
                 let gaussian = SampledGaussian::new(q, mu);
                 for (r, a) in curve.iter_mut().zip(orders) {
                     if *a <= 128.0 {
-                        let split = 0.5 * a * table + at_order(*a, |k| gaussian.ln_moment(k));
+                        let split = 0.5 * a * table + gaussian.at_order(*a);
                         *r = r.min(split);
                     }
                 }
