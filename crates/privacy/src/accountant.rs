@@ -27,7 +27,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use self::elementary::{Dominating, dominating, gaussian_mu, pure_epsilon};
+use self::elementary::{Dominating, dominating, gaussian_mu, inner_mu, pure_epsilon};
 use self::pld::Sides;
 use crate::event::{Event, Flat, Rounding, TooManyRounds, flatten};
 use crate::units::{Adjacency, Delta, Epsilon, Mu, Rho};
@@ -38,7 +38,7 @@ use crate::units::{Adjacency, Delta, Epsilon, Mu, Rho};
 pub enum Accountant {
     /// The least bound of those that apply.
     Best,
-    /// Exact for Gaussians; pure parts are added to epsilon.
+    /// Exact for Gaussians; pure parts are added to epsilon, sampling is not used.
     Gdp,
     /// Privacy loss distributions by Fourier transform, with a certified interval.
     Pld,
@@ -136,7 +136,7 @@ impl Accountant {
             let delta = Delta::new(ln.exp()).expect("an exponential of a negative number");
             Ok(self.bound(event, adjacency, delta, Sides::Upper)?.epsilon <= epsilon)
         };
-        let (mut low, mut high) = (-700.0, 0.0);
+        let (mut low, mut high) = (-100.0, 0.0);
         while high - low > 1e-4 {
             let middle = 0.5 * (low + high);
             if fits(middle)? {
@@ -207,11 +207,14 @@ fn gdp_epsilon(
     adjacency: Adjacency,
     delta: Delta,
 ) -> Result<Answer, AccountError> {
-    let (mut square, mut shift) = (0.0, 0.0);
+    let (mut square, mut shift, mut sampled) = (0.0, 0.0, false);
     for (part, times) in &flat.parts {
         let times = *times as f64;
         if let Some(mu) = gaussian_mu(part, adjacency) {
             square += times * mu * mu;
+        } else if let Some(mu) = unamplified_mu(part, adjacency) {
+            square += times * mu * mu;
+            sampled = true;
         } else if let Some(epsilon) = pure_epsilon(part, adjacency) {
             shift += times * epsilon;
         } else {
@@ -221,11 +224,27 @@ fn gdp_epsilon(
     let mu = Mu::new(f64::sqrt(square)).expect("a square root");
     let exact = gdp::epsilon(delta, mu);
     let epsilon = Epsilon::new(exact.get() + shift).expect("a sum of epsilons");
+    if sampled {
+        let theorem = "Gaussian composition given the samples, whose secrecy is not used";
+        return Ok((epsilon, None, theorem));
+    }
     if shift == 0.0 {
         return Ok((epsilon, Some(exact), "Dong, Roth, Su 2019, Gaussian composition (exact)"));
     }
     let theorem = "basic composition of the pure part with the exact Gaussian profile";
     Ok((epsilon, None, theorem))
+}
+
+/// Mu of a sampled Gaussian for somebody who knows the sample: joint convexity (theory E12) makes
+/// it a bound, if a poor one.
+fn unamplified_mu(event: &Event, adjacency: Adjacency) -> Option<f64> {
+    match event {
+        Event::PoissonSampled(s) => inner_mu(&s.event, adjacency),
+        Event::FixedSizeSampled(s) if adjacency == Adjacency::Replace => {
+            inner_mu(&s.event, adjacency)
+        }
+        _ => None,
+    }
 }
 
 fn zcdp_epsilon(
@@ -292,7 +311,7 @@ fn pld_epsilon(
         })
         .collect::<Result<_, _>>()?;
     let theorem = "Zhu, Dong, Wang 2022, composition of dominating pairs, certified FFT";
-    if parts.is_empty() {
+    if parts.is_empty() || delta.get() >= 1.0 {
         return Ok((Epsilon::ZERO, Some(Epsilon::ZERO), theorem));
     }
     if delta.get() == 0.0 {

@@ -18,8 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Adjacency, ClipNorm, Delta, Epsilon, Probability, Scale, Sensitivity};
 
+mod dp_event;
 mod flat;
 
+pub use dp_event::{DpEventError, from_dp_event, to_dp_event};
 pub use flat::TooManyRounds;
 pub(crate) use flat::{Flat, flatten};
 

@@ -219,20 +219,26 @@ impl Pair {
         }
     }
 
-    /// Losses and log masses of a fine quadrature of P, for choosing a tilt and a grid. Nothing
-    /// that is certified depends on it.
-    pub fn sketch(&self) -> Vec<(f64, f64)> {
+    /// Losses and log masses of a fine quadrature of P without its top `cut`, for choosing a tilt
+    /// and a grid. Nothing that is certified depends on it.
+    pub fn sketch(&self, cut: f64) -> Vec<(f64, f64)> {
+        let (_, high) = self.support(cut);
+        let mut points = self.nodes();
+        points.retain(|(loss, ln_mass)| *loss <= high && ln_mass.is_finite());
+        points
+    }
+
+    fn nodes(&self) -> Vec<(f64, f64)> {
         match *self {
             Pair::Laplace { epsilon } | Pair::Response { epsilon } => {
                 let n = 400;
                 let h = 2.0 * epsilon / f64::from(n);
                 (0..=n)
                     .map(|k| {
-                        let at = -epsilon + h * f64::from(k);
+                        let at = if k == n { epsilon } else { -epsilon + h * f64::from(k) };
                         let low = if k == 0 { f64::NEG_INFINITY } else { at - h };
                         (at, self.between(&self.cut(low), &self.cut(at)).p.ln())
                     })
-                    .filter(|(_, mass)| mass.is_finite())
                     .collect()
             }
             Pair::Gaussian { mu } => quadrature(mu)

@@ -18,7 +18,7 @@ mod sum;
 
 use self::pmf::Pmf;
 use self::sketch::Sketch;
-use self::sum::{TiltedSum, Window};
+use self::sum::{LONGEST, TiltedSum, Window};
 use super::elementary::Dominating;
 use super::pair::Pair;
 
@@ -35,10 +35,11 @@ const STEP: f64 = 1e-4;
 /// the second a finer one.
 const ENOUGH: f64 = 3e-6;
 const TOO_MUCH: f64 = 1e-3;
-/// Longest transform; coarser grids are taken rather than more memory.
-const LONGEST: f64 = 4_194_304.0;
 /// Relative allowance for the position of grid points.
 const POSITION: f64 = 1e-9;
+
+/// How often a gentler tilt is tried when the answer is not in view.
+const ATTEMPTS: usize = 5;
 
 /// Whether the lower bound is wanted too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,20 +54,37 @@ pub(super) fn epsilon(parts: &[(Dominating, u64)], delta: f64, sides: Sides) -> 
     let two_sided = exact && sides == Sides::Both;
     let mut interval = Interval { upper: 0.0, lower: two_sided.then_some(0.0) };
     for direction in directions(parts) {
-        let Some(sketch) = Sketch::new(&direction) else { continue };
-        let window = sketch.window(delta);
-        let step = grid_step(&direction, &window);
         let rounds: f64 = direction.iter().map(|(_, times)| *times as f64).sum();
         let cut = (1e-7 * delta / rounds).max(1e-290);
-        let stages = Stages::new(&direction, &sketch, &window, step);
-        let above = |part: &Term<'_>| part.above(step, cut);
-        let sum = stages.compose(&direction, &window, above, TiltedSum::coarse_above);
-        let upper = sum.epsilon_above(delta);
-        interval.upper = interval.upper.max(upper + POSITION * upper.abs());
-        if let Some(lower) = &mut interval.lower {
-            let below = |part: &Term<'_>| part.below(step, cut);
-            let sum = stages.compose(&direction, &window, below, TiltedSum::coarse_below);
-            *lower = lower.max(sum.epsilon_below(delta) * (1.0 - POSITION));
+        let Some(sketch) = Sketch::new(&direction, cut) else { continue };
+        let mut tilt = sketch.tilt(delta);
+        for attempt in 1.. {
+            let window = sketch.window_at(tilt, 1.0);
+            let step = grid_step(&direction, &window, cut);
+            let stages = Stages::new(&direction, &sketch, &window, step);
+            let above = |part: &Term<'_>| part.above(step, cut);
+            let sum = stages.compose(&direction, &window, above, TiltedSum::coarse_above);
+            let upper = sum.epsilon_above(delta);
+            // A law with atoms can be tilted so steeply that the answer falls out of view.
+            let missed = upper.is_infinite() || (upper <= sum.bottom() && upper > 0.0);
+            if missed && attempt < ATTEMPTS {
+                tilt *= 0.25;
+                continue;
+            }
+            interval.upper = interval.upper.max(upper + POSITION * upper.abs());
+            if let Some(lower) = &mut interval.lower {
+                let below = |part: &Term<'_>| part.below(step, cut);
+                let sum = stages.compose(&direction, &window, below, TiltedSum::coarse_below);
+                let mut found = sum.epsilon_below(delta);
+                if found < 0.999 * upper && stages.two.is_some() {
+                    // The coarse stage lost too much: do it all on the fine grid.
+                    let one = Stages { two: None };
+                    let sum = one.compose(&direction, &window, below, TiltedSum::coarse_below);
+                    found = found.max(sum.epsilon_below(delta));
+                }
+                *lower = lower.max(found * (1.0 - POSITION));
+            }
+            break;
         }
     }
     interval
@@ -146,6 +164,19 @@ impl Term<'_> {
         }
     }
 
+    /// Length of the range of losses.
+    fn width(&self, cut: f64) -> f64 {
+        let width = |pair: &Pair| {
+            let (low, high) = pair.support(cut);
+            high - low
+        };
+        match self {
+            Term::Pair(pair) => width(pair),
+            Term::Profile(profile) => 2.0 * profile.reach(cut.max(1e-15).ln()),
+            Term::Visible(branches) => branches.iter().map(|b| width(&b.1)).fold(0.0, f64::max),
+        }
+    }
+
     fn below(&self, step: f64, cut: f64) -> Pmf {
         match self {
             Term::Pair(pair) => Pmf::below(pair, step, cut),
@@ -178,17 +209,23 @@ fn directions(parts: &[(Dominating, u64)]) -> Vec<Vec<(Term<'_>, u64)>> {
 }
 
 /// A step so fine that all rounds together err by about the relative width.
-fn grid_step(terms: &[(Term<'_>, u64)], window: &Window) -> f64 {
+fn grid_step(terms: &[(Term<'_>, u64)], window: &Window, cut: f64) -> f64 {
     let rounds: f64 = terms.iter().map(|(_, times)| *times as f64).sum();
     // Spreading a mass over its cell adds step^2/6 to a round's variance, which the tilt turns
     // into (1 + tilt) step^2/12 of epsilon.
     let erring = |error: f64| {
         (12.0 * error * window.centre.abs().max(1e-6) / (rounds * (1.0 + window.tilt))).sqrt()
     };
-    let finest = (window.last - window.first) / LONGEST;
+    let widest = terms.iter().map(|(term, _)| term.width(cut)).fold(0.0, f64::max);
+    let finest = (window.last - window.first).max(widest) / LONGEST;
     // Many different parts take as many discretisations: be content with less.
     let enough = (ENOUGH * terms.len() as f64).min(2e-4);
-    let step = STEP.max(erring(enough)).min(erring(TOO_MUCH)).min(window.spread / 16.0).max(finest);
+    let coarsest = STEP * window.centre.abs().max(1.0);
+    let step = STEP
+        .max(erring(enough).min(coarsest))
+        .min(erring(TOO_MUCH))
+        .min(window.spread / 16.0)
+        .max(finest);
     // Losses of bounded mechanisms have atoms at their ends: put them on the grid.
     let atom = terms.iter().find_map(|(term, _)| match term {
         Term::Pair(Pair::Laplace { epsilon } | Pair::Response { epsilon }) => Some(*epsilon),

@@ -159,27 +159,47 @@ impl Pmf {
 
     /// Log of the moment generating function of the finite part.
     pub fn ln_mgf(&self, tilt: f64) -> f64 {
-        let ends = [self.first, self.first + self.masses.len() as i64 - 1];
-        let top =
-            ends.map(|point| tilt * point as f64 * self.step).into_iter().fold(f64::MIN, f64::max);
-        let mut sum = 0.0;
-        self.tilted(tilt, -top, |tilted| sum += tilted);
+        // Every block by itself, so that neither end of a long grid makes the other underflow.
+        let (mut top, mut sum) = (f64::NEG_INFINITY, 0.0);
+        self.blocks(tilt, |ln_weight, growth, masses| {
+            let mut weight = 1.0;
+            let mut block = 0.0;
+            for mass in masses {
+                block += mass * weight;
+                weight *= growth;
+            }
+            if block > 0.0 {
+                let ln = ln_weight + block.ln();
+                if ln > top {
+                    sum = sum * (top - ln).exp() + 1.0;
+                    top = ln;
+                } else {
+                    sum += (ln - top).exp();
+                }
+            }
+        });
         top + sum.ln()
     }
 
     /// Calls back with every mass times `exp(tilt * loss + ln_scale)`, in order.
     pub fn tilted(&self, tilt: f64, ln_scale: f64, mut each: impl FnMut(f64)) {
-        // One exponential a block, products inside: 64 of them lose a hundredth of a rounding
-        // error more than is allowed for anyway.
-        const BLOCK: usize = 64;
-        let growth = (tilt * self.step).exp();
-        for (block, masses) in self.masses.chunks(BLOCK).enumerate() {
-            let loss = (self.first + (block * BLOCK) as i64) as f64 * self.step;
-            let mut weight = (tilt * loss + ln_scale).exp();
+        self.blocks(tilt, |ln_weight, growth, masses| {
+            let mut weight = (ln_weight + ln_scale).exp();
             for mass in masses {
                 each(mass * weight);
                 weight *= growth;
             }
+        });
+    }
+
+    /// Calls back with stretches of masses, the log weight of their first and the growth to the
+    /// next: one exponential a stretch, products inside. They lose less than is allowed for.
+    fn blocks(&self, tilt: f64, mut each: impl FnMut(f64, f64, &[f64])) {
+        let rate = tilt * self.step;
+        let length = (20.0 / rate.abs()).clamp(1.0, 64.0) as usize;
+        for (block, masses) in self.masses.chunks(length).enumerate() {
+            let loss = (self.first + (block * length) as i64) as f64 * self.step;
+            each(tilt * loss, rate.exp(), masses);
         }
     }
 }
@@ -187,8 +207,9 @@ impl Pmf {
 fn grid(pair: &Pair, step: f64, cut: f64) -> (i64, i64) {
     let (low, high) = pair.support(cut);
     let first = (low / step).floor() as i64;
-    // A hair of slack puts an atom that sits on a grid point up to rounding onto it.
-    let last = (high / step - 1e-9).ceil() as i64;
+    let last = (high / step).ceil() as i64;
+    // Rounding must not leave an atom at the very end beyond the last point.
+    let last = if last as f64 * step < high { last + 1 } else { last };
     (first, last.max(first + 1))
 }
 

@@ -18,15 +18,15 @@ const LN_OUTSIDE: f64 = -25.0;
 const MOST_PARTS: usize = 48;
 
 impl Sketch {
-    /// None if nothing happens.
-    pub fn new(terms: &[(Term<'_>, u64)]) -> Option<Sketch> {
+    /// What is left when `cut` of the mass is taken off the top; none if nothing happens.
+    pub fn new(terms: &[(Term<'_>, u64)], cut: f64) -> Option<Sketch> {
         let rounds: f64 = terms.iter().map(|(_, times)| *times as f64).sum();
         let stride = terms.len().div_ceil(MOST_PARTS).max(1);
         let chosen: Vec<_> = terms.iter().step_by(stride).collect();
         let shown: f64 = chosen.iter().map(|(_, times)| *times as f64).sum();
         let parts: Vec<_> = chosen
             .into_iter()
-            .map(|(term, times)| (points(term), *times as f64 * rounds / shown))
+            .map(|(term, times)| (points(term, cut), *times as f64 * rounds / shown))
             .filter(|(points, _)| !points.is_empty())
             .collect();
         let widest = parts
@@ -36,28 +36,25 @@ impl Sketch {
         (!parts.is_empty()).then_some(Sketch { parts, widest })
     }
 
-    /// The saddle point for `delta`, and a window that holds all but about e^-25 of the tilted law
-    /// on either side.
-    pub fn window(&self, delta: f64) -> Window {
-        let goal = -delta.max(1e-300).ln();
-        // Largest tilt at which the exponentials of single losses stay finite.
-        let steepest = 600.0 / self.widest.max(1e-12);
+    /// The tilt that moves the bulk of the sum near the answer for `delta`: the saddle point for a
+    /// delta somewhat larger, because a tail bound overestimates.
+    pub fn tilt(&self, delta: f64) -> f64 {
         // lambda K' - K grows with lambda; at the saddle point it equals ln(1/delta).
-        let lack = |ln_tilt: f64| {
-            let tilt = ln_tilt.exp();
-            let (k, k1, _) = self.cumulants(tilt);
-            goal - (tilt * k1 - k)
+        let height = |ln_tilt: f64| {
+            let (k, k1, _) = self.cumulants(ln_tilt.exp());
+            ln_tilt.exp() * k1 - k
         };
-        let (low, high) = (-14.0_f64, steepest.ln());
-        let tilt = if lack(high) > 0.0 {
-            steepest
-        } else {
-            bisect_down(low.min(high - 1.0), high, 30, lack).exp()
-        };
-        self.window_at(tilt, 1.0)
+        // Largest tilt at which the exponentials of single losses stay finite.
+        let high = (600.0 / self.widest.max(1e-12)).ln();
+        let low = f64::min(-14.0, high - 1.0);
+        // Bounded losses have atoms at their end, which no tilt can make rarer than they are.
+        let ln = -delta.max(1e-300).ln();
+        let goal = (ln - 3.0).max(0.3 * ln).min(0.7 * height(high));
+        bisect_down(low, high, 30, |ln_tilt| goal - height(ln_tilt)).exp()
     }
 
-    /// The window of a share of all rounds, at the tilt of the whole.
+    /// The window of a share of all rounds at a tilt: it holds all but about e^-25 of the tilted
+    /// law on either side.
     pub fn window_at(&self, tilt: f64, share: f64) -> Window {
         let cumulants = |tilt: f64| {
             let (k, k1, k2) = self.cumulants(tilt);
@@ -111,12 +108,12 @@ impl Sketch {
     }
 }
 
-fn points(term: &Term<'_>) -> Vec<(f64, f64)> {
+fn points(term: &Term<'_>, cut: f64) -> Vec<(f64, f64)> {
     match term {
-        Term::Pair(pair) => pair.sketch(),
+        Term::Pair(pair) => pair.sketch(cut),
         Term::Visible(branches) => branches
             .iter()
-            .flat_map(|(w, pair)| pair.sketch().into_iter().map(|(l, m)| (l, m + w.ln())))
+            .flat_map(|(w, pair)| pair.sketch(cut).into_iter().map(|(l, m)| (l, m + w.ln())))
             .collect(),
         Term::Profile(profile) => {
             let reach = profile.reach(-34.0).max(1e-12);

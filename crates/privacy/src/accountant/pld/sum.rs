@@ -54,6 +54,13 @@ thread_local! {
     static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
 }
 
+/// Points added on either side of a window.
+const PADDING: i64 = 32;
+/// The longest transform.
+pub(super) const LONGEST: f64 = 1_048_576.0;
+/// The longest transform whose plan is kept.
+const LONGEST_KEPT: usize = 1 << 18;
+
 /// Frequencies whose amplitude is below `e^-60` cannot matter: they are set to zero and the bound
 /// is added to the error.
 const NEGLIGIBLE: f64 = -60.0;
@@ -62,9 +69,12 @@ impl TiltedSum {
     /// Composes the parts; all have the same step.
     pub fn new<P: Borrow<Pmf>>(parts: &[(P, u64)], window: &Window) -> Self {
         let step = parts[0].0.borrow().step;
-        let first = (window.first / step).floor() as i64;
-        let n = fast_length(((window.last / step).ceil() as i64 - first).max(64) as usize);
-        let forward = PLANNER.with_borrow_mut(|planner| planner.plan_fft_forward(n));
+        // A few points more on either side: a grid of its own moves the law by some steps.
+        let first = (window.first / step).floor() as i64 - PADDING;
+        // A window that does not fit is cut off: what lies outside is bounded below either way.
+        let wanted = (window.last / step).ceil() - first as f64 + PADDING as f64;
+        let n = fast_length(wanted.clamp(64.0, LONGEST) as usize);
+        let forward = planned(n, RealFftPlanner::plan_fft_forward);
         let mut buffer = forward.make_input_vec();
         let mut spectrum = forward.make_output_vec();
         let mut scratch = forward.make_scratch_vec();
@@ -127,7 +137,7 @@ impl TiltedSum {
         if n % 2 == 0 {
             product[n / 2].im = 0.0;
         }
-        let inverse = PLANNER.with_borrow_mut(|planner| planner.plan_fft_inverse(n));
+        let inverse = planned(n, RealFftPlanner::plan_fft_inverse);
         let mut scratch = inverse.make_scratch_vec();
         inverse
             .process_with_scratch(&mut product, &mut buffer, &mut scratch)
@@ -209,15 +219,26 @@ impl TiltedSum {
         self.outside.1 * (self.ln_total - self.tilt * top + self.ln_slack).exp()
     }
 
-    /// The least epsilon whose delta is certainly at most `delta`; infinite if there is none.
+    /// The least loss in view.
+    pub fn bottom(&self) -> f64 {
+        self.first as f64 * self.step
+    }
+
+    /// The least epsilon whose delta is certainly at most `delta`; infinite if there is none, the
+    /// bottom of the window if it lies below that.
     pub fn epsilon_above(&self, delta: f64) -> f64 {
-        let bottom = self.first as f64 * self.step;
+        if !self.is_sane() {
+            return f64::INFINITY;
+        }
         let rest = delta - self.beyond() - self.doubt;
-        self.crossing(rest, self.ln_slack, |mass| mass.max(0.0) + self.error).max(bottom)
+        self.crossing(rest, self.ln_slack, |mass| mass.max(0.0) + self.error).max(self.bottom())
     }
 
     /// An epsilon whose delta is certainly at least `delta`; zero if the window shows none.
     pub fn epsilon_below(&self, delta: f64) -> f64 {
+        if !self.is_sane() {
+            return 0.0;
+        }
         let crossing =
             |delta| self.crossing(delta, -self.ln_slack, |mass| (mass - self.error).max(0.0));
         // Mass from outside was folded onto unknown points of the window. It is taken off as if it
@@ -233,6 +254,13 @@ impl TiltedSum {
             }
         }
         0.0
+    }
+
+    /// Whether nothing overflowed; if so, nothing is claimed.
+    fn is_sane(&self) -> bool {
+        self.ln_total.is_finite()
+            && self.error.is_finite()
+            && self.masses.iter().all(|mass| mass.is_finite())
     }
 
     /// Where `sum of (1 - e^(epsilon - loss))` over losses above epsilon crosses `delta`.
@@ -276,9 +304,19 @@ fn tail_bound<P: Borrow<Pmf>>(
     ln_total: f64,
     edge: f64,
 ) -> f64 {
+    let step = parts[0].0.borrow().step;
+    // A steeper shift would see single grid points instead of the law.
+    let shift = shift.clamp(-1.0 / step, 1.0 / step);
     let ln_mgf: f64 =
         parts.iter().map(|(pmf, times)| *times as f64 * pmf.borrow().ln_mgf(tilt + shift)).sum();
     (ln_mgf - ln_total - shift * edge).exp().min(1.0)
+}
+
+fn planned<T>(n: usize, plan: impl Fn(&mut RealFftPlanner<f64>, usize) -> T) -> T {
+    if n > LONGEST_KEPT {
+        return plan(&mut RealFftPlanner::new(), n);
+    }
+    PLANNER.with_borrow_mut(|planner| plan(planner, n))
 }
 
 fn power(base: Complex64, modulus: f64, exponent: f64) -> Complex64 {

@@ -115,7 +115,7 @@ fn by_profile(event: &Event, adjacency: Adjacency, orders: &[f64]) -> Option<Vec
     // Tabulate for a few ranges of orders, so that small ones get a fine grid.
     let mut curve = vec![f64::INFINITY; orders.len()];
     let mut from = 1.0;
-    for largest in [8.0, 32.0, 128.0, 512.0] {
+    for largest in [4.0, 8.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0, 128.0, 256.0, 512.0] {
         let table = Tabulated::new(&profile, largest);
         for (r, order) in curve.iter_mut().zip(orders) {
             if *order > from && *order <= largest {

@@ -1,0 +1,76 @@
+//! The corners of the parameter space: no panic, no NaN, no memory blow-up, bounds in order.
+
+use undertone_privacy::accountant::Accountant;
+use undertone_privacy::event::Event;
+use undertone_privacy::units::{Adjacency, Delta, Probability, Scale, Sensitivity};
+
+fn round(q: f64, sigma: f64) -> Event {
+    let one = Sensitivity::under_only(Adjacency::AddRemove, 1.0).unwrap();
+    let noise = Event::gaussian(one, Scale::new(sigma).unwrap());
+    noise.poisson_sampled(Probability::new(q).unwrap())
+}
+
+#[test]
+fn every_corner_gives_an_ordered_answer() {
+    for q in [0.0, 1e-9, 0.01, 0.999, 1.0] {
+        for sigma in [1e-3, 0.5, 1e6] {
+            for times in [1, 1_000_000_000] {
+                for delta in [1e-18, 1e-3] {
+                    for adjacency in [Adjacency::AddRemove, Adjacency::Replace] {
+                        check(
+                            &round(q, sigma).repeated(times),
+                            adjacency,
+                            delta,
+                            (q, sigma, times),
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn check(run: &Event, adjacency: Adjacency, delta: f64, case: (f64, f64, u64)) {
+    let at = Delta::new(delta).unwrap();
+    let best = Accountant::Best.epsilon(run, adjacency, at).unwrap();
+    assert!(!best.epsilon.get().is_nan(), "{case:?} {delta} {adjacency}");
+    assert!(best.epsilon.get().is_finite(), "{case:?} {delta} {adjacency}");
+    let Ok(pld) = Accountant::Pld.epsilon(run, adjacency, at) else { return };
+    let (low, high) = (pld.epsilon_lower.map_or(0.0, |e| e.get()), pld.epsilon.get());
+    assert!(low <= high && low <= best.epsilon.get(), "{case:?} {delta} {adjacency}: {low} {high}");
+}
+
+#[test]
+fn tiny_and_huge_epsilons_are_tight() {
+    // Nearly Gaussian compositions, whose value is known: mu = q sqrt(T (e^(1/sigma^2) - 1)).
+    for (q, sigma, times, delta) in [(0.01, 300.0, 100, 1e-5), (0.001, 1000.0, 10_000, 1e-10)] {
+        let run = round(q, sigma).repeated(times);
+        let at = Delta::new(delta).unwrap();
+        let pld = Accountant::Pld.epsilon(&run, Adjacency::AddRemove, at).unwrap();
+        let (low, high) = (pld.epsilon_lower.unwrap().get(), pld.epsilon.get());
+        assert!(high < 0.01 && low > 0.0 && high / low < 1.01, "{low} {high}");
+    }
+    let run = round(0.001, 1.0).repeated(1_000_000_000);
+    let pld =
+        Accountant::Pld.epsilon(&run, Adjacency::AddRemove, Delta::new(1e-5).unwrap()).unwrap();
+    let (low, high) = (pld.epsilon_lower.unwrap().get(), pld.epsilon.get());
+    assert!(low > 900.0 && high / low < 1.01, "{low} {high}");
+}
+
+#[test]
+fn small_deltas_do_not_jump() {
+    // Other accountants jump here, because a transform cannot see 1e-18 without tilting.
+    let run = round(0.01, 1.0).repeated(1000);
+    let mut last = 0.0;
+    for k in 0..40 {
+        let delta = Delta::new(10f64.powf(-2.0 - 0.5 * f64::from(k))).unwrap();
+        let pld = Accountant::Pld.epsilon(&run, Adjacency::AddRemove, delta).unwrap();
+        let (low, high) = (pld.epsilon_lower.unwrap().get(), pld.epsilon.get());
+        assert!(high / low < 1.001, "{delta}: {low} {high}");
+        assert!(
+            high > last && high < last + 0.5 + f64::from(k == 0),
+            "{delta}: {high} after {last}"
+        );
+        last = high;
+    }
+}
