@@ -51,6 +51,17 @@ pub trait Real:
     fn to_f64(self) -> f64;
     /// Neither infinite nor NaN.
     fn is_finite(self) -> bool;
+    /// Says which of the two types a slice holds, for code that has a kernel for each.
+    fn slice_mut(values: &mut [Self]) -> SliceMut<'_>;
+}
+
+/// A mutable slice of one of the two number types.
+#[derive(Debug)]
+pub enum SliceMut<'a> {
+    /// Single precision.
+    F32(&'a mut [f32]),
+    /// Double precision.
+    F64(&'a mut [f64]),
 }
 
 impl Real for f32 {
@@ -64,6 +75,9 @@ impl Real for f32 {
     }
     fn is_finite(self) -> bool {
         f32::is_finite(self)
+    }
+    fn slice_mut(values: &mut [Self]) -> SliceMut<'_> {
+        SliceMut::F32(values)
     }
 }
 
@@ -79,6 +93,9 @@ impl Real for f64 {
     fn is_finite(self) -> bool {
         f64::is_finite(self)
     }
+    fn slice_mut(values: &mut [Self]) -> SliceMut<'_> {
+        SliceMut::F64(values)
+    }
 }
 
 #[cfg(test)]
@@ -91,5 +108,11 @@ mod tests {
         assert_eq!(f64::from_f64(0.1), 0.1);
         assert!(!Real::is_finite(f32::from_f64(1e300)));
         assert!(!Real::is_finite(f64::NAN));
+    }
+
+    #[test]
+    fn a_slice_knows_its_type() {
+        assert!(matches!(Real::slice_mut(&mut [1.0_f32]), SliceMut::F32([1.0])));
+        assert!(matches!(Real::slice_mut(&mut [1.0_f64]), SliceMut::F64([1.0])));
     }
 }

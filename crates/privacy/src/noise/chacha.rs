@@ -1,0 +1,171 @@
+//! The ChaCha block function over several blocks at once.
+//!
+//! The layout is that of D. J. Bernstein's original cipher: a 64-bit block counter in words 12 and
+//! 13, a 64-bit stream number in words 14 and 15. `rand::rngs::ChaCha20Rng` uses the same one, and
+//! the tests compare the two word for word.
+
+/// Blocks of a group, the unit in which keystream is made.
+///
+/// Fixed, whatever the machine: the order of random words must not depend on a vector's width.
+pub(super) const LANES: usize = 8;
+
+/// Words of a block.
+pub(super) const WORDS: usize = 16;
+
+/// "expand 32-byte k", the cipher's constant.
+const SIGMA: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
+
+/// Writes word `w` of block `first + l` to `words[w][l]`.
+///
+/// One plain loop over the blocks: inlined under [`pulp::Arch::dispatch`], the compiler turns it
+/// into vectors of whatever width the processor has.
+#[inline(always)]
+pub(super) fn blocks<const ROUNDS: usize, const L: usize>(
+    key: &[u32; 8],
+    stream: u64,
+    first: u64,
+    words: &mut [[u32; L]; WORDS],
+) {
+    const { assert!(ROUNDS.is_multiple_of(2) && ROUNDS <= 20) };
+    // Apart, so that the loop below holds 32-bit numbers only and keeps its vectors full.
+    let mut low = [0_u32; L];
+    let mut high = [0_u32; L];
+    for (l, (low, high)) in low.iter_mut().zip(&mut high).enumerate() {
+        let counter = first.wrapping_add(l as u64);
+        (*low, *high) = (counter as u32, (counter >> 32) as u32);
+    }
+    for l in 0..L {
+        let start = [
+            SIGMA[0],
+            SIGMA[1],
+            SIGMA[2],
+            SIGMA[3],
+            key[0],
+            key[1],
+            key[2],
+            key[3],
+            key[4],
+            key[5],
+            key[6],
+            key[7],
+            low[l],
+            high[l],
+            stream as u32,
+            (stream >> 32) as u32,
+        ];
+        let mut state = start;
+        // Written out, because the loop over blocks is vectorised only when it is the innermost.
+        if ROUNDS > 0 {
+            double_round(&mut state);
+        }
+        if ROUNDS > 2 {
+            double_round(&mut state);
+        }
+        if ROUNDS > 4 {
+            double_round(&mut state);
+        }
+        if ROUNDS > 6 {
+            double_round(&mut state);
+        }
+        if ROUNDS > 8 {
+            double_round(&mut state);
+        }
+        if ROUNDS > 10 {
+            double_round(&mut state);
+        }
+        if ROUNDS > 12 {
+            double_round(&mut state);
+        }
+        if ROUNDS > 14 {
+            double_round(&mut state);
+        }
+        if ROUNDS > 16 {
+            double_round(&mut state);
+        }
+        if ROUNDS > 18 {
+            double_round(&mut state);
+        }
+        for w in 0..WORDS {
+            words[w][l] = state[w].wrapping_add(start[w]);
+        }
+    }
+}
+
+#[inline(always)]
+fn double_round(s: &mut [u32; WORDS]) {
+    quarter_round::<0, 4, 8, 12>(s);
+    quarter_round::<1, 5, 9, 13>(s);
+    quarter_round::<2, 6, 10, 14>(s);
+    quarter_round::<3, 7, 11, 15>(s);
+    quarter_round::<0, 5, 10, 15>(s);
+    quarter_round::<1, 6, 11, 12>(s);
+    quarter_round::<2, 7, 8, 13>(s);
+    quarter_round::<3, 4, 9, 14>(s);
+}
+
+#[inline(always)]
+fn quarter_round<const A: usize, const B: usize, const C: usize, const D: usize>(
+    s: &mut [u32; WORDS],
+) {
+    s[A] = s[A].wrapping_add(s[B]);
+    s[D] = (s[D] ^ s[A]).rotate_left(16);
+    s[C] = s[C].wrapping_add(s[D]);
+    s[B] = (s[B] ^ s[C]).rotate_left(12);
+    s[A] = s[A].wrapping_add(s[B]);
+    s[D] = (s[D] ^ s[A]).rotate_left(8);
+    s[C] = s[C].wrapping_add(s[D]);
+    s[B] = (s[B] ^ s[C]).rotate_left(7);
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::{ChaCha8Rng, ChaCha20Rng};
+    use rand::{Rng, SeedableRng};
+
+    use super::*;
+
+    const KEY: [u32; 8] = [1, 0x8000_0000, 3, 0xffff_ffff, 5, 6, 7, 0xdead_beef];
+
+    fn seed() -> [u8; 32] {
+        let mut bytes = [0; 32];
+        for (to, word) in bytes.chunks_exact_mut(4).zip(KEY) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn assert_equal<const ROUNDS: usize, const L: usize>(
+        mut next: impl FnMut() -> u32,
+        first: u64,
+    ) {
+        let mut words = [[0; L]; WORDS];
+        blocks::<ROUNDS, L>(&KEY, 0x0123_4567_89ab_cdef, first, &mut words);
+        for l in 0..L {
+            for (w, row) in words.iter().enumerate() {
+                assert_eq!(row[l], next(), "{ROUNDS} rounds, block {l}, word {w}");
+            }
+        }
+    }
+
+    /// From blocks whose counter carries into its upper word, too.
+    #[test]
+    fn the_blocks_are_those_of_rand() {
+        for first in [0, 1 << 20, (1 << 32) - 3] {
+            let mut eight = ChaCha8Rng::from_seed(seed());
+            eight.set_stream(0x0123_4567_89ab_cdef);
+            let mut twenty = ChaCha20Rng::from_seed(seed());
+            twenty.set_stream(0x0123_4567_89ab_cdef);
+            for lanes in [8, 16] {
+                eight.set_word_pos(u128::from(first) * 16);
+                twenty.set_word_pos(u128::from(first) * 16);
+                if lanes == 8 {
+                    assert_equal::<8, 8>(|| eight.next_u32(), first);
+                    assert_equal::<20, 8>(|| twenty.next_u32(), first);
+                } else {
+                    assert_equal::<8, 16>(|| eight.next_u32(), first);
+                    assert_equal::<20, 16>(|| twenty.next_u32(), first);
+                }
+            }
+        }
+    }
+}
