@@ -23,7 +23,7 @@
 //! let receipt = ledger.debit(event.clone())?; // 77%
 //! assert!(ledger.debit(event).is_err());
 //! assert_eq!(ledger.len(), 2);
-//! println!("{}", ledger.guarantee());
+//! assert!(ledger.guarantee().to_string().starts_with("node 3: (1, 0.00001)-differentially private"));
 //! assert_eq!(Ledger::replay(header, ledger.entries().to_vec())?, ledger);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -74,7 +74,8 @@ pub struct Header {
 }
 
 /// The account of one node. Not `Clone`: two copies would give out the same serial numbers, and
-/// with them the same noise.
+/// with them the same noise. For the same reason a node's noise key belongs to one ledger: a ledger
+/// that is opened anew, rather than replayed, needs a new key.
 #[derive(Debug, PartialEq)]
 pub struct Ledger<S = Vec<Entry>> {
     header: Header,

@@ -1,9 +1,9 @@
 //! Mechanisms: `Secret + Receipt -> Released`, and nothing else makes a release.
 //!
-//! A mechanism knows the exact event that it is (`event`), to be debited before; `release` takes the
-//! receipt away, checks that it is for that event on the records that the secret was computed from,
-//! that the secret moves no more than the mechanism supposes, and adds the noise of the stream with
-//! the receipt's number.
+//! A mechanism knows the exact event that it is (`event`), to be debited before; `release` takes
+//! the receipt away, checks that it is for that event on the records that the secret was computed
+//! from, that the secret moves no more than the mechanism supposes, and adds the noise of the
+//! stream with the receipt's number.
 //!
 //! ```
 //! use undertone_privacy::ledger::{Budget, Filter, Header, Ledger};
@@ -36,15 +36,17 @@
 //! let mut sum = ClippedSum::drawn(2, clip, batch.drawn());
 //! batch.indices().iter().for_each(|i| sum.add(&data[*i]));
 //! let released = mechanism.release(sum, receipt, &key)?;
-//! println!("{:?}", released.get());
+//! assert_eq!(released.get().len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod above_threshold;
 mod gaussian;
+mod grouped;
 mod knorm;
 mod laplace;
 mod lattice;
+mod masked;
 mod objective;
 
 #[cfg(test)]
@@ -58,9 +60,11 @@ use crate::units::Sensitivity;
 
 pub use self::above_threshold::{AboveThresholdMechanism, AboveThresholdRun};
 pub use self::gaussian::GaussianMechanism;
+pub use self::grouped::GroupedGaussian;
 pub use self::knorm::KNormMechanism;
 pub use self::laplace::LaplaceMechanism;
 pub use self::lattice::{LATTICE_BITS, LatticeGaussian};
+pub use self::masked::{Masked, MaskedGaussian};
 pub use self::objective::{ObjectivePerturbationMechanism, Perturbation};
 
 /// Why nothing was released. The receipt is gone: its budget is spent.
@@ -81,6 +85,14 @@ pub enum ReleaseError {
         expected: u64,
         /// What was given.
         found: u64,
+    },
+    /// Another number of groups than was paid for.
+    #[error("there are {found} groups, the mechanism was paid for {expected}")]
+    Groups {
+        /// What the event says.
+        expected: usize,
+        /// What was given.
+        found: usize,
     },
     /// The sensitivity is in a norm that does not bound the mechanism's.
     #[error("the secret's sensitivity is in the {found:?} norm, the mechanism needs {needed:?}")]
@@ -137,7 +149,19 @@ fn admit<T: Guarded>(
     norm: Norm,
     sensitivity: &Sensitivity,
 ) -> Result<(T, StreamId), ReleaseError> {
-    check_event(&receipt, secret.drawn().event(event))?;
+    let needed = secret.drawn().event(event);
+    admit_as(secret, receipt, needed, norm, sensitivity)
+}
+
+/// The same for a mechanism that has put the sampling into the event itself.
+fn admit_as<T: Guarded>(
+    secret: Secret<T>,
+    receipt: Receipt,
+    needed: Event,
+    norm: Norm,
+    sensitivity: &Sensitivity,
+) -> Result<(T, StreamId), ReleaseError> {
+    check_event(&receipt, needed)?;
     if !secret.drawn().is_for(&receipt) {
         let (node, serial) = (receipt.node(), receipt.serial());
         return Err(ReleaseError::OtherBatch { node, serial });

@@ -66,8 +66,8 @@ impl<T> Released<T> {
         self.value
     }
 
-    /// Post-processing: whatever is computed from released values is released (theory E13). `f` must
-    /// not look at private data; it is meant for protocols, which never see any.
+    /// Post-processing: whatever is computed from released values is released (theory E13). `f`
+    /// must not look at private data; it is meant for protocols, which never see any.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Released<U> {
         Released { value: f(self.value) }
     }

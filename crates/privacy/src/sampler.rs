@@ -3,8 +3,8 @@
 //! They stand beside the mechanisms, not among them: a batch is drawn before there is a secret, and
 //! its [`Drawn`] mark travels with the secret until a mechanism compares it with the receipt.
 //!
-//! The order is debit, draw, compute, release: the receipt numbers the sampling stream as it numbers
-//! the noise stream.
+//! The order is debit, draw, compute, release: the receipt numbers the sampling stream as it
+//! numbers the noise stream.
 
 use std::collections::BTreeSet;
 
@@ -129,7 +129,7 @@ impl PoissonSampler {
 
     /// Draws the batch of a receipt from `records` records.
     pub fn draw(&self, records: usize, receipt: &Receipt, key: &Key) -> Result<Batch, DrawError> {
-        let ours = matches!(receipt.event(), Event::PoissonSampled(sampled)
+        let ours = matches!(unmasked(receipt), Event::PoissonSampled(sampled)
             if sampled.probability == self.probability);
         let mut stream = open(ours, receipt, key)?;
         let q = self.probability.get();
@@ -183,7 +183,7 @@ impl FixedSizeSampler {
         if records != self.of {
             return Err(DrawError::OtherSize { of: self.of, records });
         }
-        let ours = matches!(receipt.event(), Event::FixedSizeSampled(sampled)
+        let ours = matches!(unmasked(receipt), Event::FixedSizeSampled(sampled)
             if sampled.probability == self.probability());
         let mut stream = open(ours, receipt, key)?;
         // Floyd: a uniform subset with one draw an element.
@@ -195,6 +195,14 @@ impl FixedSizeSampler {
             }
         }
         Ok(batch(chosen.into_iter().collect(), Law::FixedSize(self.probability()), receipt))
+    }
+}
+
+/// The sampled event, which may be inside a mask.
+fn unmasked(receipt: &Receipt) -> &Event {
+    match receipt.event() {
+        Event::SdmMask(mask) => &mask.event,
+        event => event,
     }
 }
 

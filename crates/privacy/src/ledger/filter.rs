@@ -11,7 +11,7 @@ use crate::units::{Adjacency, Delta, Epsilon, Order};
 
 /// The rule by which a ledger accepts events, and with it the theorem that makes its budget true.
 ///
-/// The first three accept events that are chosen while the run goes on, each with any parameters,
+/// All but `Planned` accept events that are chosen while the run goes on, each with any parameters,
 /// in view of everything released before. What they promise is the budget: a sum so far says
 /// nothing about a run that may stop when it likes what it sees.
 ///
@@ -31,14 +31,15 @@ use crate::units::{Adjacency, Delta, Epsilon, Order};
 /// sampler is used; a millionth of delta is plenty for the exact samplers of this crate.
 ///
 /// Every charge is rounded up to a multiple of 2^-96 of the budget and added as an integer, so the
-/// total does not depend on the order of debits. A total may exceed the budget by a relative 2^-46,
-/// so that noise calibrated to the last bit is not refused for a rounding of its last round; the
-/// budgets are rounded down by more than that.
+/// total does not depend on the order of debits. A total may exceed the budget by a relative 2^-48,
+/// so that noise calibrated to the last bit is not refused for a rounding of its last round; other
+/// budgets than that of `Pure`, which is a plain sum, are rounded down by more than that.
 ///
 /// # References
 ///
 /// - Gaussian: Smith and Thakurta 2022, "Fully adaptive composition for Gaussian differential
 ///   privacy"; Koskela, Tobaben, Honkela 2022.
+/// - Pure: Rogers, Roth, Ullman, Vadhan 2016, "Privacy odometers and filters" (basic composition).
 /// - Renyi: Feldman and Zrnic 2021, "Individual privacy accounting via a Renyi filter";
 ///   Lecuyer 2021, "Practical privacy filters and odometers with Renyi differential privacy".
 /// - RenyiAny: the supermartingale exp((a-1)(loss - sum r(a))) of the above, Ville's inequality and
@@ -60,6 +61,9 @@ pub enum Filter {
         /// All events, as `Composed` and `Repeated`; a debit is one or several of its leaves.
         event: Event,
     },
+    /// Events of pure privacy only: their epsilons may sum to the budget's. All of delta, which may
+    /// be zero, is kept for imprecise samplers.
+    Pure,
     /// Renyi divergences at one order, fixed in advance.
     Renyi {
         /// The order.
@@ -87,6 +91,9 @@ impl Filter {
             Filter::Planned { .. } => {
                 "Zhu, Dong, Wang 2022, adaptive composition of a list fixed in advance"
             }
+            Filter::Pure => {
+                "Rogers, Roth, Ullman, Vadhan 2016, basic composition with adaptive parameters"
+            }
             Filter::Renyi { .. } => {
                 "Feldman and Zrnic 2021; Lecuyer 2021, Renyi filter at one order, theory E2"
             }
@@ -100,7 +107,7 @@ impl Filter {
 /// The whole budget in units of a charge.
 const WHOLE: u128 = 1 << 96;
 /// How far a sum may go; see [`Filter`].
-const LIMIT: u128 = WHOLE + (WHOLE >> 46);
+const LIMIT: u128 = WHOLE + (WHOLE >> 48);
 
 /// A filter at work: what is allowed and what is spent.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,10 +119,22 @@ pub(super) enum Gate {
 /// One sum and its limit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Meter {
-    /// `None` for the squares of Gaussian mus and for slack.
-    order: Option<Order>,
+    quantity: Quantity,
     budget: f64,
     spent: u128,
+}
+
+/// What a meter adds up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Quantity {
+    /// Squares of Gaussian mus.
+    Gaussian,
+    /// Epsilons of pure privacy.
+    Pure,
+    /// Renyi divergences.
+    Renyi(Order),
+    /// Total-variation distances.
+    Slack,
 }
 
 /// What an event takes from a gate; a function of the event alone.
@@ -126,8 +145,22 @@ pub(super) enum Charge {
 }
 
 impl Meter {
-    fn new(order: Option<Order>, budget: f64) -> Self {
-        Self { order, budget, spent: 0 }
+    fn new(quantity: Quantity, budget: f64) -> Self {
+        Self { quantity, budget, spent: 0 }
+    }
+
+    /// What `event` adds, as a share of the budget.
+    fn price(&self, event: &Event, adjacency: Adjacency) -> Result<u128, DebitError> {
+        let cost = match self.quantity {
+            Quantity::Gaussian => match gaussian_size(event, adjacency) {
+                Some(mu) => mu.get() * mu.get(),
+                None => return Err(DebitError::NotGaussian { event: event.name(), adjacency }),
+            },
+            Quantity::Pure => pure_epsilon(event, adjacency)?,
+            Quantity::Renyi(order) => renyi(event, adjacency, order)?,
+            Quantity::Slack => flatten(event)?.slack,
+        };
+        Ok(self.share(cost))
     }
 
     /// Rounded up; anything above the whole budget counts as twice the budget.
@@ -157,17 +190,21 @@ impl Gate {
             Filter::Planned { event } => return open_plan(event, budget, adjacency),
             Filter::Gaussian { reserve } => {
                 let mu = gdp::mu(budget.epsilon, ideal(reserve)?).get();
-                (vec![Meter::new(None, mu * mu)], reserve)
+                (vec![Meter::new(Quantity::Gaussian, mu * mu)], reserve)
+            }
+            Filter::Pure => {
+                let rest = budget.epsilon.get() * (1.0 - 1e-15);
+                (vec![Meter::new(Quantity::Pure, rest)], &budget.delta)
             }
             Filter::Renyi { order, reserve } => {
                 let budget = renyi_budget(*order, budget.epsilon, ideal(reserve)?);
-                (vec![Meter::new(Some(*order), budget)], reserve)
+                (vec![Meter::new(Quantity::Renyi(*order), budget)], reserve)
             }
             Filter::RenyiAny { orders, reserve } => {
                 let share = ideal(reserve)?.get() / orders.len() as f64;
                 let meter = |order: &Order| {
                     let rest = budget.epsilon.get() + share.ln() / (order.get() - 1.0);
-                    Meter::new(Some(*order), rest.max(0.0) * (1.0 - 1e-12))
+                    Meter::new(Quantity::Renyi(*order), rest.max(0.0) * (1.0 - 1e-12))
                 };
                 (orders.iter().map(meter).collect(), reserve)
             }
@@ -180,7 +217,7 @@ impl Gate {
             f64::INFINITY => f64::INFINITY,
             epsilon => reserve.get() / (1.0 + epsilon.exp()) * (1.0 - 1e-12),
         };
-        Ok(Gate::Adaptive { meters, slack: Meter::new(None, tau) })
+        Ok(Gate::Adaptive { meters, slack: Meter::new(Quantity::Slack, tau) })
     }
 
     /// What `event` would take. Depends on the event and the opening, not on what was spent.
@@ -190,15 +227,9 @@ impl Gate {
             unpack(event, 1, &mut counts)?;
             return Ok(Charge::Planned(counts));
         };
-        let cost = |meter: &Meter| match meter.order {
-            Some(order) => Ok(meter.share(renyi(event, adjacency, order)?)),
-            None => match gaussian_size(event, adjacency) {
-                Some(mu) => Ok(meter.share(mu.get() * mu.get())),
-                None => Err(DebitError::NotGaussian { event: event.name(), adjacency }),
-            },
-        };
-        let meters = meters.iter().map(cost).collect::<Result<_, DebitError>>()?;
-        Ok(Charge::Shares { meters, slack: slack.share(flatten(event)?.slack) })
+        let price = |meter: &Meter| meter.price(event, adjacency);
+        let meters = meters.iter().map(price).collect::<Result<_, DebitError>>()?;
+        Ok(Charge::Shares { meters, slack: slack.price(event, adjacency)? })
     }
 
     /// Whether `charge` fits; changes nothing.
@@ -264,6 +295,18 @@ impl Gate {
     }
 }
 
+/// The sum of the epsilons of an event's parts; infinite if one has no pure privacy.
+fn pure_epsilon(event: &Event, adjacency: Adjacency) -> Result<f64, DebitError> {
+    let mut total = 0.0;
+    for (part, times) in flatten(event)?.parts {
+        let zero = Delta::new(0.0).expect("zero is a delta");
+        // Exact for pure parts; at delta = 0 it finds nothing finite for others.
+        let one = Accountant::Gdp.epsilon_upper(part, adjacency, zero)?;
+        total += times as f64 * one.epsilon.get();
+    }
+    Ok(total)
+}
+
 /// The largest divergence at `order` that is worth at most `epsilon`: theory E2 solved for r.
 fn renyi_budget(order: Order, epsilon: Epsilon, delta: Delta) -> f64 {
     let a = order.get();
@@ -304,7 +347,7 @@ fn what_fits(plan: &Event, budget: &Budget, adjacency: Adjacency) -> Result<Stri
     Ok(format!("{fits} repetitions fit, not {}", repeated.times))
 }
 
-/// Counts the leaves of `Composed` and `Repeated`, by their JSON.
+/// Counts the leaves of `Composed` and `Repeated`, by their JSON; `NoOp` needs no plan.
 fn unpack(
     event: &Event,
     times: u64,
@@ -316,6 +359,7 @@ fn unpack(
             let total = times.checked_mul(repeated.times).ok_or(TooManyRounds)?;
             unpack(&repeated.event, total, counts)
         }
+        Event::NoOp => Ok(()),
         _ if times == 0 => Ok(()),
         leaf => {
             let key = serde_json::to_string(leaf).expect("plain data has a JSON form");

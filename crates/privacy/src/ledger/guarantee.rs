@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{Budget, Filter, Header};
-use crate::accountant::Accountant;
+use crate::accountant::{Accountant, Bound};
 use crate::units::{Adjacency, Delta, Epsilon, Observer, Unit};
 
 /// A privacy statement with everything that it needs to be one.
@@ -27,7 +27,7 @@ pub struct Guarantee {
     /// Who computed it.
     pub accountant: Accountant,
     /// Why it is true.
-    pub theorem: &'static str,
+    pub theorem: String,
     /// What was allowed.
     pub budget: Budget,
     /// How many debits were made.
@@ -37,15 +37,14 @@ pub struct Guarantee {
 }
 
 impl Guarantee {
-    pub(super) fn new(
-        header: &Header,
-        plan: Option<&crate::accountant::Bound>,
-        debits: u64,
-        spent: f64,
-    ) -> Self {
+    pub(super) fn new(header: &Header, plan: Option<&Bound>, debits: u64, spent: f64) -> Self {
         let accountant = match header.filter {
-            Filter::Gaussian { .. } => Accountant::Gdp,
+            Filter::Gaussian { .. } | Filter::Pure => Accountant::Gdp,
             _ => plan.map_or(Accountant::Rdp, |price| price.accountant),
+        };
+        let theorem = match plan {
+            Some(price) => format!("{}; {}", header.filter.theorem(), price.theorem),
+            None => header.filter.theorem().into(),
         };
         Self {
             node: header.node,
@@ -55,7 +54,7 @@ impl Guarantee {
             unit: header.unit,
             observer: Observer::Everyone,
             accountant,
-            theorem: header.filter.theorem(),
+            theorem,
             budget: header.budget,
             debits,
             spent,

@@ -7,13 +7,13 @@ use crate::event::Event;
 ///
 /// Nobody forges a receipt:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0451
 /// use undertone_privacy::event::Event;
 /// use undertone_privacy::ledger::Receipt;
 /// let forged = Receipt { node: 0, serial: 0, event: Event::NoOp };
 /// ```
 ///
-/// ```compile_fail
+/// ```compile_fail,E0624
 /// use undertone_privacy::event::Event;
 /// use undertone_privacy::ledger::Receipt;
 /// let forged = Receipt::issue(0, 0, Event::NoOp);
@@ -34,7 +34,7 @@ use crate::event::Event;
 ///
 /// Nobody copies one:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0599
 /// # use undertone_privacy::ledger::{Budget, Filter, Header, Ledger};
 /// # use undertone_privacy::units::{Adjacency, Delta, Epsilon, Unit};
 /// # let budget = Budget { epsilon: Epsilon::new(1.0)?, delta: Delta::new(1e-5)? };
@@ -49,7 +49,7 @@ use crate::event::Event;
 ///
 /// Nobody uses one twice:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0382
 /// # use undertone_privacy::ledger::{Budget, Filter, Header, Ledger};
 /// # use undertone_privacy::units::{Adjacency, Delta, Epsilon, Unit};
 /// # let budget = Budget { epsilon: Epsilon::new(1.0)?, delta: Delta::new(1e-5)? };

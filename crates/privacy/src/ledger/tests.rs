@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::accountant::gdp;
-use crate::event::Imprecise;
+use crate::event::{Imprecise, Pure};
 use crate::testing::{cheap_event, event};
 use crate::units::{Order, Probability, Scale, Sensitivity};
 
@@ -100,6 +100,24 @@ fn several_orders_cost_a_little_more_than_the_best_one() {
     };
     let (several, one) = (count(any_filter()), count(renyi_filter()));
     assert!(0 < several && several <= one, "{several} {one}");
+}
+
+#[test]
+fn pure_budgets_need_no_delta() {
+    let pure = |epsilon: f64| {
+        let epsilon = Epsilon::new(epsilon).unwrap();
+        Event::Pure(Pure { epsilon, adjacency: Adjacency::AddRemove })
+    };
+    let mut header = header(Filter::Pure);
+    header.budget = budget(1.0, 0.0);
+    let mut ledger = Ledger::open(header, vec![]).unwrap();
+    for _ in 0..10 {
+        let _ = ledger.debit(pure(0.1)).unwrap();
+    }
+    assert!(matches!(ledger.debit(pure(1e-9)), Err(DebitError::Exhausted { .. })));
+    assert!(matches!(ledger.debit(gaussian(1e9)), Err(DebitError::Exhausted { .. })));
+    let _ = ledger.debit(Event::NoOp).unwrap();
+    assert!(ledger.guarantee().theorem.starts_with("Rogers, Roth, Ullman, Vadhan 2016"));
 }
 
 #[test]
@@ -304,6 +322,23 @@ proptest! {
         prop_assert_eq!(ledger.entries().len() as u64, receipts);
         let replayed = Ledger::replay(header(filter), ledger.entries().to_vec()).unwrap();
         prop_assert_eq!(replayed, ledger);
+    }
+
+    /// What was accepted, one way or another, is worth at most the budget.
+    #[test]
+    fn accepted_runs_are_within_the_budget(
+        filter in prop_oneof![filters(), Just(gaussian_filter()), Just(Filter::Pure)],
+        events in proptest::collection::vec(cheap_event(), 1..60),
+    ) {
+        let accountant = match filter {
+            Filter::Gaussian { .. } | Filter::Pure => Accountant::Gdp,
+            _ => Accountant::Rdp,
+        };
+        let mut ledger = Ledger::open(header(filter), vec![]).unwrap();
+        let accepted = events.into_iter().filter(|e| ledger.debit(e.clone()).is_ok()).collect();
+        let (delta, run) = (ledger.header().budget.delta, Event::Composed(accepted));
+        let price = accountant.epsilon(&run, Adjacency::AddRemove, delta).unwrap();
+        prop_assert!(price.epsilon.get() <= 1.0 + 1e-14, "{price:?}");
     }
 
     #[test]

@@ -18,8 +18,8 @@ pub const LATTICE_BITS: i32 = 24;
 ///
 /// # Guarantee
 ///
-/// The release is [`Event::DiscreteGaussian`] carried out by a sampler whose distance from the ideal
-/// one is charged ([`Event::Imprecise`]); the ledger needs a reserve for it. What leaves is a
+/// The release is [`Event::DiscreteGaussian`] carried out by a sampler whose distance from the
+/// ideal one is charged ([`Event::Imprecise`]); the ledger needs a reserve for it. What leaves is a
 /// function of integers on which the noise was drawn and added exactly, so no bit of a
 /// floating-point number betrays the secret; conversion back to floating point is post-processing.
 /// The time does not depend on the noise. Under [`Rounding::OnLattice`] the caller vouches that all

@@ -303,3 +303,63 @@ fn fixed_size_batches_go_through_the_same_door() {
     let sum = ClippedSum::<f64>::drawn(2, ClipNorm::new(1.0).unwrap(), batch.drawn());
     assert!(gaussian(4.0).release(sum, receipt, &key).is_ok());
 }
+
+#[test]
+fn groups_have_their_own_noise() {
+    let (mut ledger, key) = (ledger(), Key::from_seed(24));
+    let group = |sigma| Gaussian { sensitivity: one(), sigma: scale(sigma) };
+    let mechanism = GroupedGaussian { groups: vec![group(1.0), group(5.0)] };
+    let receipt = ledger.debit(mechanism.event()).unwrap();
+    let secrets = vec![zeros::<f64>(30_000), zeros::<f64>(50_000)];
+    let released = mechanism.release(secrets, receipt, &key).unwrap().into_inner();
+    fits(&released[0], 1.0, 3.0, normal_cdf);
+    fits(&released[1], 25.0, 3.0, |x| normal_cdf(x / 5.0));
+    let receipt = ledger.debit(mechanism.event()).unwrap();
+    let error = mechanism.release(vec![zeros::<f64>(2)], receipt, &key).unwrap_err();
+    assert_eq!(error, ReleaseError::Groups { expected: 2, found: 1 });
+}
+
+#[test]
+fn masks_send_their_share_with_the_promised_noise() {
+    let (mut ledger, key) = (ledger(), Key::from_seed(25));
+    let (q, transmit) = (Probability::new(0.5).unwrap(), Probability::new(0.25).unwrap());
+    let mechanism = MaskedGaussian { gaussian: gaussian(2.0), transmit };
+    let sampler = PoissonSampler { probability: q };
+    let event = mechanism.event_of(sampler.event(gaussian(2.0).event()));
+    let receipt = ledger.debit(event).unwrap();
+    let batch = sampler.draw(10, &receipt, &key).unwrap();
+    let sum = ClippedSum::<f64>::drawn(200_000, ClipNorm::new(1.0).unwrap(), batch.drawn());
+    let sent = mechanism.release(sum, receipt, &key).unwrap().into_inner();
+    let error = Z * (200_000.0_f64 * 0.25 * 0.75).sqrt();
+    assert!((sent.values.len() as f64 - 50_000.0).abs() < error);
+    fits(&sent.values, 4.0, 3.0, |x| normal_cdf(x / 2.0));
+    let receipt = ledger.debit(mechanism.event()).unwrap();
+    assert!(mechanism.release(zeros::<f64>(3), receipt, &key).is_ok());
+}
+
+#[test]
+fn exact_sampled_releases_fit_a_finite_budget() {
+    let key = Key::from_seed(26);
+    let clip = ClipNorm::new(1.0).unwrap();
+    let sampler = PoissonSampler { probability: Probability::new(0.1).unwrap() };
+    let mechanism =
+        LatticeGaussian::fine(Sensitivity::contribution(clip), scale(4.0), 1000).unwrap();
+    let round = sampler.event(mechanism.event());
+    let budget = Budget { epsilon: Epsilon::new(2.0).unwrap(), delta: Delta::new(1e-5).unwrap() };
+    let (order, reserve) = (Order::new(12.0).unwrap(), Delta::new(1e-11).unwrap());
+    for filter in
+        [Filter::Renyi { order, reserve }, Filter::Planned { event: round.clone().repeated(20) }]
+    {
+        let (adjacency, unit) = (Adjacency::AddRemove, Unit::Record);
+        let header = Header { node: 0, budget, adjacency, unit, filter };
+        let mut ledger = Ledger::open(header, vec![]).unwrap();
+        for _ in 0..20 {
+            let receipt = ledger.debit(round.clone()).unwrap();
+            let batch = sampler.draw(50, &receipt, &key).unwrap();
+            let mut sum = ClippedSum::<f32>::drawn(1000, clip, batch.drawn());
+            batch.indices().iter().for_each(|_| sum.add(&[1.0; 1000]));
+            assert_eq!(mechanism.release(sum, receipt, &key).unwrap().get().len(), 1000);
+        }
+        assert!(ledger.guarantee().epsilon.get() <= 2.0);
+    }
+}

@@ -70,8 +70,8 @@ pub struct Secret<T: Guarded> {
 }
 
 impl<T: Guarded> Secret<T> {
-    /// A value computed from all records, of which the caller vouches that one record moves it by at
-    /// most `sensitivity` in `norm`. Sums should rather be [`ClippedSum`](super::ClippedSum)s.
+    /// A value computed from all records, of which the caller vouches that one record moves it by
+    /// at most `sensitivity` in `norm`. Sums should rather be [`ClippedSum`](super::ClippedSum)s.
     pub fn declare(value: T, norm: Norm, sensitivity: Sensitivity) -> Self {
         Self { value, norm, sensitivity, drawn: Drawn::full() }
     }
