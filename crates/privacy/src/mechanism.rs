@@ -56,7 +56,7 @@ use crate::event::Event;
 use crate::ledger::Receipt;
 use crate::noise::{Purpose, SigmaOutOfRange, StreamId};
 use crate::release::{Guarded, Norm, Secret};
-use crate::units::Sensitivity;
+use crate::units::{Scale, Sensitivity};
 
 pub use self::above_threshold::{AboveThresholdMechanism, AboveThresholdRun};
 pub use self::gaussian::GaussianMechanism;
@@ -101,6 +101,12 @@ pub enum ReleaseError {
         needed: Norm,
         /// What was declared.
         found: Norm,
+    },
+    /// The event says that the value is on the lattice, but nobody knows that it is.
+    #[error("the value is not known to be on the lattice of step {step}; sum with a LatticeSum")]
+    OffLattice {
+        /// Distance of neighbouring lattice points.
+        step: Scale,
     },
     /// The secret was computed from a batch drawn for another receipt.
     #[error(

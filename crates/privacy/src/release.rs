@@ -1,16 +1,18 @@
 //! Secrets and releases: the types that carry the privacy argument.
 //!
-//! A value that depends on data is a [`Secret`] (often a [`ClippedSum`]): it can be added to, but
+//! A value that depends on data is a [`Secret`] (often a [`ClippedSum`] or [`LatticeSum`]): it can be added to, but
 //! not read, printed, copied or encoded. A mechanism takes it away together with a
 //! [`Receipt`](crate::ledger::Receipt) and gives back a [`Released`] value, the only thing that
 //! may be sent. So accounting cannot be forgotten: without a receipt there is nothing to send.
 
 mod clipped;
+mod lattice;
 mod secret;
 
 use serde::Serialize;
 
 pub use self::clipped::ClippedSum;
+pub use self::lattice::LatticeSum;
 pub use self::secret::{Guarded, Norm, Secret};
 
 /// A value that everybody may see: what a mechanism made of a secret, or something that never

@@ -10,7 +10,7 @@ use crate::release::{Norm, Released, Secret};
 use crate::units::{Probability, Scale, Sensitivity};
 
 /// How fine [`LatticeGaussian::fine`] makes its lattice: the step is the largest power of two that
-/// is at most sigma / 2^24. Rounding to it costs sqrt(dimension) / 2^24 of a sigma in sensitivity,
+/// is at most sigma / 2^24. Rounding a sum to it costs sqrt(dimension) / 2^24 of a sigma in sensitivity,
 /// 6e-5 in a million dimensions.
 pub const LATTICE_BITS: i32 = 24;
 
@@ -22,8 +22,8 @@ pub const LATTICE_BITS: i32 = 24;
 /// ideal one is charged ([`Event::Imprecise`]); the ledger needs a reserve for it. What leaves is a
 /// function of integers on which the noise was drawn and added exactly, so no bit of a
 /// floating-point number betrays the secret; conversion back to floating point is post-processing.
-/// The time does not depend on the noise. Under [`Rounding::OnLattice`] the caller vouches that all
-/// values are multiples of the step.
+/// The time does not depend on the noise. [`Rounding::OnLattice`] takes only a
+/// [`LatticeSum`](crate::release::LatticeSum) of this step: then not even the sum has rounded.
 ///
 /// Coordinates beyond 2^62 steps are taken as 2^62 steps, which brings no two secrets apart.
 ///
@@ -43,10 +43,10 @@ impl LatticeGaussian {
         sensitivity: Sensitivity,
         sigma: Scale,
         dimension: u64,
+        rounding: Rounding,
     ) -> Result<Self, SigmaOutOfRange> {
         let step = libm::exp2(f64::from(libm::ilogb(sigma.get()) - LATTICE_BITS));
         let step = Scale::new(step).map_err(|_| SigmaOutOfRange(sigma.get()))?;
-        let rounding = Rounding::Nearest;
         Self::new(DiscreteGaussian { sensitivity, sigma, step, dimension, rounding })
     }
 
@@ -82,12 +82,16 @@ impl LatticeGaussian {
     ) -> Result<Released<Vec<R>>, ReleaseError> {
         let secret = secret.into();
         check_dimension(self.noise.dimension, secret.dimension())?;
+        let step = self.noise.step;
+        if self.noise.rounding == Rounding::OnLattice && secret.lattice() != Some(step) {
+            return Err(ReleaseError::OffLattice { step });
+        }
         let (mut values, id) =
             admit(secret, receipt, self.event(), Norm::L2, &self.noise.sensitivity)?;
         let mut stream = Stream::new(key, id);
         let mut noise = vec![0; values.len()];
         self.sampler.fill(&mut stream, &mut noise);
-        let step = self.noise.step.get();
+        let step = step.get();
         for (value, noise) in values.iter_mut().zip(noise) {
             let steps = value.to_f64() / step;
             let whole = match self.noise.rounding {

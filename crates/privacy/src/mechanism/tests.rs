@@ -6,8 +6,8 @@ use crate::event::{DiscreteGaussian, Gaussian, KNorm, ObjectiveNoise, ObjectiveP
 use crate::event::{Laplace, Rounding};
 use crate::ledger::{Budget, Filter, Header, Ledger};
 use crate::noise::Key;
-use crate::release::{ClippedSum, Released};
-use crate::sampler::{DrawError, FixedSizeSampler, PoissonSampler};
+use crate::release::{ClippedSum, LatticeSum, Released};
+use crate::sampler::{DrawError, Drawn, FixedSizeSampler, PoissonSampler};
 use crate::units::{
     Adjacency, ClipNorm, Delta, Epsilon, Order, Probability, Scale, Sensitivity, Unit,
 };
@@ -91,7 +91,7 @@ fn gaussian_releases_have_the_promised_noise() {
 #[test]
 fn lattice_releases_have_the_promised_noise_and_stay_on_the_lattice() {
     let (mut ledger, key) = (ledger(), Key::from_seed(12));
-    let mechanism = LatticeGaussian::fine(one(), scale(3.0), 50_000).unwrap();
+    let mechanism = LatticeGaussian::fine(one(), scale(3.0), 50_000, Rounding::Nearest).unwrap();
     assert_eq!(mechanism.step().get(), 2f64.powi(1 - LATTICE_BITS));
     let receipt = ledger.debit(mechanism.event()).unwrap();
     let secret = Secret::declare(vec![0.3_f64; 50_000], Norm::L2, one());
@@ -105,9 +105,7 @@ fn lattice_releases_have_the_promised_noise_and_stay_on_the_lattice() {
 #[test]
 fn coarse_lattices_round_as_they_say() {
     let key = Key::from_seed(13);
-    for (rounding, mean) in
-        [(Rounding::Nearest, 1.0), (Rounding::OnLattice, 1.0), (Rounding::Stochastic, 0.7)]
-    {
+    for (rounding, mean) in [(Rounding::Nearest, 1.0), (Rounding::Stochastic, 0.7)] {
         let noise = DiscreteGaussian {
             sensitivity: one(),
             sigma: scale(2.0),
@@ -342,8 +340,7 @@ fn exact_sampled_releases_fit_a_finite_budget() {
     let key = Key::from_seed(26);
     let clip = ClipNorm::new(1.0).unwrap();
     let sampler = PoissonSampler { probability: Probability::new(0.1).unwrap() };
-    let mechanism =
-        LatticeGaussian::fine(Sensitivity::contribution(clip), scale(4.0), 1000).unwrap();
+    let mechanism = LatticeGaussian::fine(one(), scale(4.0), 1000, Rounding::Nearest).unwrap();
     let round = sampler.event(mechanism.event());
     let budget = Budget { epsilon: Epsilon::new(2.0).unwrap(), delta: Delta::new(1e-5).unwrap() };
     let (order, reserve) = (Order::new(12.0).unwrap(), Delta::new(1e-11).unwrap());
@@ -362,4 +359,23 @@ fn exact_sampled_releases_fit_a_finite_budget() {
         }
         assert!(ledger.guarantee().epsilon.get() <= 2.0);
     }
+}
+
+#[test]
+fn sums_on_the_lattice_are_released_without_any_rounding() {
+    let (mut ledger, key) = (ledger(), Key::from_seed(27));
+    let clip = ClipNorm::new(1.0).unwrap();
+    let mechanism = LatticeGaussian::fine(one(), scale(1e-3), 20_000, Rounding::OnLattice).unwrap();
+    let receipt = ledger.debit(mechanism.event()).unwrap();
+    let mut sum = LatticeSum::new(20_000, clip, mechanism.step(), Drawn::full());
+    let mut contribution = vec![0.0_f32; 20_000];
+    contribution[0] = 0.5;
+    (0..3).for_each(|_| sum.add(&contribution));
+    let mut noise = mechanism.release(sum, receipt, &key).unwrap().into_inner();
+    noise[0] -= 1.5;
+    fits(&noise, 1e-6, 3.0, |x| normal_cdf(x / 1e-3));
+
+    let receipt = ledger.debit(mechanism.event()).unwrap();
+    let error = mechanism.release(zeros::<f64>(20_000), receipt, &key).unwrap_err();
+    assert_eq!(error, ReleaseError::OffLattice { step: mechanism.step() });
 }

@@ -13,7 +13,8 @@ use crate::units::{ClipNorm, Sensitivity};
 /// Adding or removing a contribution moves the sum by at most the clip norm, replacing one by twice
 /// that, in real arithmetic: factors are rounded so that a clipped vector is never too long. The
 /// additions round, so a contribution may move later roundings by some units in the last place of
-/// the sum; keep the noise far above that (it is for any useful sigma), or sum on a lattice.
+/// the sum; keep the noise far above that (it is for any useful sigma), or use a
+/// [`LatticeSum`](super::LatticeSum), which has no such roundings.
 ///
 /// # References
 ///
@@ -67,29 +68,19 @@ impl<R: Real> ClippedSum<R> {
     /// Adds one record's contribution, shortened to the clip norm if it is longer. One that is not
     /// finite, or has the wrong dimension, adds nothing and is counted.
     pub fn add(&mut self, contribution: &[R]) {
-        let largest = contribution.iter().fold(0.0, |m: f64, x| {
-            if x.is_finite() { m.max(x.to_f64().abs()) } else { f64::INFINITY }
-        });
-        if !largest.is_finite() || contribution.len() != self.values.len() {
-            self.dropped += 1;
-            return;
-        }
-        if largest == 0.0 {
-            return;
-        }
-        // By the largest coordinate first, so that no square over- or underflows.
-        let squares: f64 = contribution.iter().map(|x| (x.to_f64() / largest).powi(2)).sum();
-        let norm = largest * squares.sqrt();
-        let slack = 1.0 - (contribution.len() as f64 + 8.0) * f64::EPSILON;
-        if norm <= self.clip.get() * slack {
-            self.values.iter_mut().zip(contribution).for_each(|(sum, x)| *sum += *x);
-            return;
-        }
-        // Shorter by more than the roundings of the norm, of the products and of their conversion.
-        let unit = if size_of::<R>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
-        let factor = self.clip.get() / largest / squares.sqrt() * slack * (1.0 - unit);
-        for (sum, x) in self.values.iter_mut().zip(contribution) {
-            *sum += R::from_f64(x.to_f64() * factor);
+        let factor = if contribution.len() == self.values.len() {
+            factor(contribution, self.clip)
+        } else {
+            None
+        };
+        match factor {
+            None => self.dropped += 1,
+            Some(1.0) => self.values.iter_mut().zip(contribution).for_each(|(sum, x)| *sum += *x),
+            Some(factor) => {
+                for (sum, x) in self.values.iter_mut().zip(contribution) {
+                    *sum += R::from_f64(x.to_f64() * factor);
+                }
+            }
         }
     }
 
@@ -122,6 +113,28 @@ impl<R: Real> Drop for ClippedSum<R> {
         self.values.wipe();
         std::hint::black_box(&self.values);
     }
+}
+
+/// What shortens a vector to the clip norm: 1 if it is short enough, `None` if it is not finite.
+/// Smaller by more than the roundings of the norm, of the products and of their conversion.
+pub(super) fn factor<R: Real>(contribution: &[R], clip: ClipNorm) -> Option<f64> {
+    let largest = contribution
+        .iter()
+        .fold(0.0, |m: f64, x| if x.is_finite() { m.max(x.to_f64().abs()) } else { f64::INFINITY });
+    if !largest.is_finite() {
+        return None;
+    }
+    if largest == 0.0 {
+        return Some(1.0);
+    }
+    // By the largest coordinate first, so that no square over- or underflows.
+    let squares: f64 = contribution.iter().map(|x| (x.to_f64() / largest).powi(2)).sum();
+    let slack = 1.0 - (contribution.len() as f64 + 8.0) * f64::EPSILON;
+    if largest * squares.sqrt() <= clip.get() * slack {
+        return Some(1.0);
+    }
+    let unit = if size_of::<R>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    Some(clip.get() / largest / squares.sqrt() * slack * (1.0 - unit))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use undertone_real::Real;
 
 use crate::sampler::Drawn;
-use crate::units::Sensitivity;
+use crate::units::{Scale, Sensitivity};
 
 /// The norm in which a sensitivity is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,19 +67,21 @@ pub struct Secret<T: Guarded> {
     norm: Norm,
     sensitivity: Sensitivity,
     drawn: Drawn,
+    /// All coordinates are multiples of it.
+    lattice: Option<Scale>,
 }
 
 impl<T: Guarded> Secret<T> {
     /// A value computed from all records, of which the caller vouches that one record moves it by
     /// at most `sensitivity` in `norm`. Sums should rather be [`ClippedSum`](super::ClippedSum)s.
     pub fn declare(value: T, norm: Norm, sensitivity: Sensitivity) -> Self {
-        Self { value, norm, sensitivity, drawn: Drawn::full() }
+        Self::declare_drawn(value, norm, sensitivity, Drawn::full())
     }
 
     /// The same for a value computed from the records of one batch; the sensitivity is that of a
     /// record in the batch.
     pub fn declare_drawn(value: T, norm: Norm, sensitivity: Sensitivity, drawn: Drawn) -> Self {
-        Self { value, norm, sensitivity, drawn }
+        Self { value, norm, sensitivity, drawn, lattice: None }
     }
 
     /// The bound.
@@ -95,6 +97,16 @@ impl<T: Guarded> Secret<T> {
     /// Which records it was computed from.
     pub fn drawn(&self) -> &Drawn {
         &self.drawn
+    }
+
+    /// The lattice that all coordinates are on, if they are known to be.
+    pub fn lattice(&self) -> Option<Scale> {
+        self.lattice
+    }
+
+    pub(super) fn on_lattice(mut self, step: Scale) -> Self {
+        self.lattice = Some(step);
+        self
     }
 
     /// For mechanisms, which add noise before anybody sees it.
