@@ -1,6 +1,6 @@
 //! The sparse vector technique.
 
-use super::{ReleaseError, check_event, check_sensitivity, noise_stream};
+use super::{ReleaseError, check_event, check_sensitivity, erase, noise_stream};
 use crate::event::{AboveThreshold, Event};
 use crate::ledger::Receipt;
 use crate::noise::{Key, Stream};
@@ -80,6 +80,12 @@ impl AboveThresholdRun {
     /// Whether all allowed answers "above" were given.
     pub fn is_over(&self) -> bool {
         self.above >= self.mechanism.cutoff
+    }
+}
+
+impl Drop for AboveThresholdRun {
+    fn drop(&mut self) {
+        erase(std::slice::from_mut(&mut self.shift));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use undertone_real::Real;
 
-use super::{ReleaseError, check_event, check_sensitivity, noise_stream};
+use super::{ReleaseError, check_event, check_sensitivity, erase, noise_stream};
 use crate::event::{Event, Gaussian};
 use crate::ledger::Receipt;
 use crate::noise::{Key, fill_gaussian};
@@ -52,15 +52,16 @@ impl GroupedGaussian {
         let total = secrets.iter().map(|secret| secret.dimension()).sum();
         let mut noise = vec![R::ZERO; total];
         fill_gaussian(key, noise_stream(&receipt), 1.0, &mut noise);
-        let mut rest = noise.into_iter();
-        let released = secrets.into_iter().zip(&self.groups).map(|(secret, group)| {
-            let sigma = group.sigma.get();
+        let (mut released, mut first) = (Vec::with_capacity(secrets.len()), 0);
+        for (secret, group) in secrets.into_iter().zip(&self.groups) {
             let mut values = secret.take();
-            for (value, unit) in values.iter_mut().zip(&mut rest) {
-                *value = R::from_f64(value.to_f64() + sigma * unit.to_f64());
+            for (value, unit) in values.iter_mut().zip(&noise[first..]) {
+                *value = R::from_f64(value.to_f64() + group.sigma.get() * unit.to_f64());
             }
-            values
-        });
-        Ok(Released::by_mechanism(released.collect()))
+            first += values.len();
+            released.push(values);
+        }
+        erase(&mut noise);
+        Ok(Released::by_mechanism(released))
     }
 }

@@ -2,7 +2,7 @@
 
 use undertone_real::Real;
 
-use super::{ReleaseError, admit, check_dimension};
+use super::{ReleaseError, admit, check_dimension, erase};
 use crate::event::{Event, KNorm};
 use crate::ledger::Receipt;
 use crate::noise::{Key, fill_knorm};
@@ -49,9 +49,10 @@ impl KNormMechanism {
         let (mut values, id) = admit(secret, receipt, self.event(), Norm::L2, &self.sensitivity)?;
         let mut noise = vec![0.0; values.len()];
         fill_knorm(key, id, self.rate.get(), &mut noise);
-        for (value, noise) in values.iter_mut().zip(noise) {
+        for (value, noise) in values.iter_mut().zip(&noise) {
             *value = R::from_f64(value.to_f64() + noise);
         }
+        erase(&mut noise);
         Ok(Released::by_mechanism(values))
     }
 }

@@ -2,7 +2,7 @@
 
 use undertone_real::Real;
 
-use super::{ReleaseError, admit, check_dimension};
+use super::{ReleaseError, admit, check_dimension, erase};
 use crate::event::{DiscreteGaussian, Event, Imprecise, Rounding};
 use crate::ledger::Receipt;
 use crate::noise::{ExactGaussian, Key, SigmaOutOfRange, Stream};
@@ -92,7 +92,7 @@ impl LatticeGaussian {
         let mut noise = vec![0; values.len()];
         self.sampler.fill(&mut stream, &mut noise);
         let step = step.get();
-        for (value, noise) in values.iter_mut().zip(noise) {
+        for (value, noise) in values.iter_mut().zip(&noise) {
             let steps = value.to_f64() / step;
             let whole = match self.noise.rounding {
                 Rounding::Nearest | Rounding::OnLattice => steps.round_ties_even(),
@@ -102,6 +102,7 @@ impl LatticeGaussian {
             let point = whole.clamp(-far, far) as i64;
             *value = R::from_f64((point + noise) as f64 * step);
         }
+        erase(&mut noise);
         Ok(Released::by_mechanism(values))
     }
 }

@@ -1,6 +1,6 @@
 //! Objective perturbation: the noise is a linear term of the objective that is minimised.
 
-use super::{ReleaseError, check_dimension, check_event, noise_stream};
+use super::{ReleaseError, check_dimension, check_event, erase, noise_stream};
 use crate::event::{Event, Gaussian, ObjectiveNoise, ObjectivePerturbation};
 use crate::ledger::Receipt;
 use crate::noise::{Key, StreamId, fill_gaussian, fill_knorm};
@@ -79,9 +79,9 @@ impl Perturbation {
     }
 
     /// Releases the minimiser of the perturbed objective, once.
-    pub fn release(mut self, mut minimiser: Vec<f64>) -> Result<Released<Vec<f64>>, ReleaseError> {
+    pub fn release(self, mut minimiser: Vec<f64>) -> Result<Released<Vec<f64>>, ReleaseError> {
         check_dimension(self.term.len() as u64, minimiser.len())?;
-        if let Some(noise) = self.output.take() {
+        if let Some(noise) = &self.output {
             minimiser.iter_mut().zip(noise).for_each(|(x, n)| *x += n);
         }
         Ok(Released::by_mechanism(minimiser))
@@ -90,7 +90,7 @@ impl Perturbation {
 
 impl Drop for Perturbation {
     fn drop(&mut self) {
-        self.term.fill(0.0);
-        std::hint::black_box(&self.term);
+        erase(&mut self.term);
+        self.output.iter_mut().for_each(|noise| erase(noise));
     }
 }
