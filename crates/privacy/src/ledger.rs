@@ -23,7 +23,8 @@
 //! let receipt = ledger.debit(event.clone())?; // 77%
 //! assert!(ledger.debit(event).is_err());
 //! assert_eq!(ledger.len(), 2);
-//! assert!(ledger.guarantee().to_string().starts_with("node 3: (1, 0.00001)-differentially private"));
+//! let promise = ledger.guarantee().to_string();
+//! assert!(promise.starts_with("node 3: (1, 0.00001)-differentially private"));
 //! assert_eq!(Ledger::replay(header, ledger.entries().to_vec())?, ledger);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -1,8 +1,8 @@
 //! Secrets and releases: the types that carry the privacy argument.
 //!
-//! A value that depends on data is a [`Secret`] (often a [`ClippedSum`] or [`LatticeSum`]): it can be added to, but
-//! not read, printed, copied or encoded. A mechanism takes it away together with a
-//! [`Receipt`](crate::ledger::Receipt) and gives back a [`Released`] value, the only thing that
+//! A value that depends on data is a [`Secret`] (often a [`ClippedSum`] or [`LatticeSum`]): it can
+//! be added to, but not read, printed, copied or encoded. A mechanism takes it away together with
+//! a [`Receipt`](crate::ledger::Receipt) and gives back a [`Released`] value, the only thing that
 //! may be sent. So accounting cannot be forgotten: without a receipt there is nothing to send.
 
 mod clipped;

@@ -12,8 +12,8 @@ use crate::release::{Norm, Released, Secret};
 ///
 /// # Guarantee
 ///
-/// The release is [`Event::HeterogeneousGaussian`]: one record may load all groups at once. Floating
-/// point, hence for the simulator.
+/// The release is [`Event::HeterogeneousGaussian`]: one record may load all groups at once.
+/// Floating point, hence for the simulator.
 ///
 /// # References
 ///

@@ -10,8 +10,8 @@ use crate::release::{Norm, Released, Secret};
 use crate::units::{Probability, Scale, Sensitivity};
 
 /// How fine [`LatticeGaussian::fine`] makes its lattice: the step is the largest power of two that
-/// is at most sigma / 2^24. Rounding a sum to it costs sqrt(dimension) / 2^24 of a sigma in sensitivity,
-/// 6e-5 in a million dimensions.
+/// is at most sigma / 2^24. Rounding a sum to it costs sqrt(dimension) / 2^24 of a sigma in
+/// sensitivity, 6e-5 in a million dimensions; a sum that is on it already costs nothing.
 pub const LATTICE_BITS: i32 = 24;
 
 /// Puts a vector on a lattice and adds a discrete Gaussian, with integers.

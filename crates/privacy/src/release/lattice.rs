@@ -15,8 +15,8 @@ use crate::units::{ClipNorm, Scale, Sensitivity};
 ///
 /// Adding or removing a contribution moves the sum by at most the clip norm, replacing one by twice
 /// that: exactly, not up to roundings, and whatever the order of the sum. Coordinates are cut
-/// towards zero, which makes no vector longer. A coordinate stops at 2^53 steps, which brings no two
-/// sums apart. With a step far below the clip norm the cut is far below the noise.
+/// towards zero, which makes no vector longer. A coordinate stops at 2^53 steps, which brings no
+/// two sums apart. With a step far below the clip norm the cut is far below the noise.
 ///
 /// # References
 ///
