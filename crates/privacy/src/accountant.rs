@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use self::elementary::{Dominating, dominating, gaussian_mu, inner_mu, pure_epsilon};
 use self::pld::Sides;
 use crate::event::{Event, Flat, Rounding, TooManyRounds, flatten};
-use crate::units::{Adjacency, Delta, Epsilon, Mu, Rho};
+use crate::units::{Adjacency, Delta, Epsilon, Mu, Order, Rho};
 
 /// A way to price events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -369,4 +369,24 @@ fn unpriced(accountant: Accountant, event: &Event, adjacency: Adjacency) -> Acco
         _ => "try another accountant (best asks all) or state the sensitivity under this adjacency",
     };
     AccountError::Unpriced { accountant, event: event.name(), adjacency, remedy }
+}
+
+/// Renyi divergence of a whole event at one order, in both directions: what a Renyi filter adds up.
+/// The slack of imprecise samplers is not part of it.
+pub fn renyi(event: &Event, adjacency: Adjacency, order: Order) -> Result<f64, AccountError> {
+    let mut total = 0.0;
+    for (part, times) in flatten(event)?.parts {
+        if matches!(part, Event::NonPrivate) {
+            return Ok(f64::INFINITY);
+        }
+        let one = rdp::divergences(part, adjacency, &[order.get()])
+            .ok_or_else(|| unpriced(Accountant::Rdp, part, adjacency))?;
+        total += times as f64 * one[0];
+    }
+    Ok(total)
+}
+
+/// The mu of a whole event if all of it is Gaussian: what a Gaussian filter adds up, squared.
+pub fn gaussian_size(event: &Event, adjacency: Adjacency) -> Option<Mu> {
+    elementary::inner_mu(event, adjacency).and_then(|mu| Mu::new(mu).ok())
 }

@@ -6,6 +6,12 @@
 pub mod accountant;
 pub mod calibrate;
 pub mod event;
+pub mod ledger;
+pub mod mechanism;
 pub mod noise;
+pub mod release;
+pub mod sampler;
 mod special;
+#[cfg(test)]
+mod testing;
 pub mod units;

@@ -1,0 +1,383 @@
+//! The ledger: one node's budget, and the only maker of receipts.
+//!
+//! A debit states what is about to be done (an [`Event`]); the ledger's [`Filter`] decides whether
+//! that fits, the entry is stored, and only then does a [`Receipt`] exist. Entries are chained by
+//! their hashes and can be replayed.
+//!
+//! ```
+//! use undertone_privacy::event::Event;
+//! use undertone_privacy::ledger::{Budget, Filter, Header, Ledger};
+//! use undertone_privacy::units::{Adjacency, Delta, Epsilon, Scale, Sensitivity, Unit};
+//!
+//! let header = Header {
+//!     node: 3,
+//!     budget: Budget { epsilon: Epsilon::new(1.0)?, delta: Delta::new(1e-5)? },
+//!     adjacency: Adjacency::AddRemove,
+//!     unit: Unit::Record,
+//!     filter: Filter::Gaussian { reserve: Delta::new(0.0)? },
+//! };
+//! let mut ledger = Ledger::open(header.clone(), Vec::new())?;
+//! let one = Sensitivity::under_only(Adjacency::AddRemove, 1.0)?;
+//! let event = Event::gaussian(one, Scale::new(6.0)?);
+//! let receipt = ledger.debit(event.clone())?; // 39% of the budget
+//! let receipt = ledger.debit(event.clone())?; // 77%
+//! assert!(ledger.debit(event).is_err());
+//! assert_eq!(ledger.len(), 2);
+//! let promise = ledger.guarantee().to_string();
+//! assert!(promise.starts_with("node 3: (1, 0.00001)-differentially private"));
+//! assert_eq!(Ledger::replay(header, ledger.entries().to_vec())?, ledger);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod budget;
+mod entry;
+mod filter;
+mod guarantee;
+mod receipt;
+mod store;
+
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use self::filter::{Charge, Gate};
+use crate::accountant::{AccountError, Accountant, Bound};
+use crate::event::{Event, TooManyRounds};
+use crate::units::{Adjacency, Delta, Epsilon, Unit};
+
+pub use self::budget::Budget;
+pub use self::entry::{BadHash, Entry, Hash};
+pub use self::filter::Filter;
+pub use self::guarantee::Guarantee;
+pub use self::receipt::Receipt;
+pub use self::store::{Store, StoreError};
+
+/// The most debits of a ledger: a noise stream's number has 32 bits.
+const MAX_DEBITS: u64 = 1 << 32;
+/// The most nodes: a noise stream's name has 24 bits for them.
+const MAX_NODES: u32 = 1 << 24;
+
+/// What a ledger is about; fixed when it is opened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// Whose data; below 2^24.
+    pub node: u32,
+    /// What may be spent.
+    pub budget: Budget,
+    /// Which data sets are neighbours.
+    pub adjacency: Adjacency,
+    /// What is hidden.
+    pub unit: Unit,
+    /// The rule for debits.
+    pub filter: Filter,
+}
+
+/// The account of one node. Not `Clone`: two copies would give out the same serial numbers, and
+/// with them the same noise. For the same reason a node's noise key belongs to one ledger: a ledger
+/// that is opened anew, rather than replayed, needs a new key.
+#[derive(Debug, PartialEq)]
+pub struct Ledger<S = Vec<Entry>> {
+    header: Header,
+    head: Hash,
+    length: u64,
+    gate: Gate,
+    /// The last event's charge: most runs debit the same event again and again.
+    last: Option<(Event, Charge)>,
+    store: S,
+}
+
+/// Why a ledger cannot be opened.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OpenError {
+    /// The plan has an event that no accountant prices.
+    #[error("the plan cannot be priced: {0}")]
+    Account(#[from] AccountError),
+    /// Nothing at all would fit.
+    #[error("no event fits the budget under this filter; raise the order, epsilon or delta")]
+    Empty,
+    /// The node's number is too large for a noise stream.
+    #[error("node {0} is out of range: nodes are numbered below 2^24")]
+    Node(u32),
+    /// The plan costs more than the budget.
+    #[error(
+        "the plan costs epsilon {price} at delta {}, more than the budget of {}: {remedy}",
+        budget.delta, budget.epsilon
+    )]
+    PlanTooDear {
+        /// What the plan costs.
+        price: Epsilon,
+        /// What it may cost.
+        budget: Budget,
+        /// What would fit.
+        remedy: String,
+    },
+    /// More is kept for imprecise samplers than there is.
+    #[error("the reserve of {reserve} for imprecise samplers is more than the budget's delta")]
+    Reserve {
+        /// What was to be kept.
+        reserve: Delta,
+    },
+    /// The plan repeats too often to count.
+    #[error(transparent)]
+    TooManyRounds(#[from] TooManyRounds),
+}
+
+/// Why a debit is refused. Nothing has changed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DebitError {
+    /// No accountant prices the event.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// The budget does not suffice.
+    #[error(
+        "node {node} has {left:.6} of its budget left and a {event} event costs {cost:.6} of it; \
+         the node must stop releasing"
+    )]
+    Exhausted {
+        /// Whose budget.
+        node: u32,
+        /// The event's name in JSON.
+        event: String,
+        /// Its cost as a share of the budget.
+        cost: f64,
+        /// The share that is left.
+        left: f64,
+    },
+    /// A Gaussian filter was asked for something else.
+    #[error(
+        "a gaussian filter takes only gaussian events with a sensitivity under the {adjacency} \
+         adjacency, not a {event} event; open the ledger with a renyi or planned filter"
+    )]
+    NotGaussian {
+        /// The event's name in JSON.
+        event: String,
+        /// The ledger's adjacency.
+        adjacency: Adjacency,
+    },
+    /// The sampler's imprecision is more than was reserved.
+    #[error(
+        "the slack of an imprecise {event} event exceeds what node {node} reserved for it; open \
+         the ledger with a larger reserve"
+    )]
+    Imprecise {
+        /// Whose budget.
+        node: u32,
+        /// The event's name in JSON.
+        event: String,
+    },
+    /// The event is not in the plan, or not any more.
+    #[error("the plan of node {node} has no {event} left; it has {left}")]
+    NotPlanned {
+        /// Whose plan.
+        node: u32,
+        /// The event in JSON.
+        event: String,
+        /// What is left.
+        left: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// More debits than noise streams.
+    #[error("node {0} has made 2^32 debits, as many as there are noise streams; change its key")]
+    TooManyDebits(u32),
+    /// The event repeats too often to count.
+    #[error(transparent)]
+    TooManyRounds(#[from] TooManyRounds),
+}
+
+/// Why stored entries are not a ledger.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ReplayError {
+    /// The header is not one that a ledger could have been opened with.
+    #[error("the header does not open: {0}")]
+    Header(#[from] OpenError),
+    /// An entry does not follow the one before it.
+    #[error(
+        "entry {serial} is not chained to the one before it: an entry was removed or put in, or \
+         the header was changed"
+    )]
+    Broken {
+        /// The entry's number.
+        serial: u64,
+    },
+    /// Numbers have a gap or are out of order.
+    #[error("entry {expected} is missing or out of order: found number {found} in its place")]
+    Order {
+        /// The number that comes next.
+        expected: u64,
+        /// The number that is there.
+        found: u64,
+    },
+    /// The filter would have refused an entry.
+    #[error("entry {serial} is more than the filter allows: {error}")]
+    Overspent {
+        /// The entry's number.
+        serial: u64,
+        /// The refusal.
+        error: DebitError,
+    },
+    /// The contents of an entry are not what its hash says.
+    #[error("entry {serial} was changed: its hash is not that of its contents")]
+    Tampered {
+        /// The entry's number.
+        serial: u64,
+    },
+}
+
+impl<S> Ledger<S> {
+    /// An account without debits, whose entries go to `store`.
+    pub fn open(header: Header, store: S) -> Result<Self, OpenError> {
+        if header.node >= MAX_NODES {
+            return Err(OpenError::Node(header.node));
+        }
+        let gate = Gate::open(&header.filter, &header.budget, header.adjacency)?;
+        let head = Hash::genesis(&header);
+        Ok(Self { header, head, length: 0, gate, last: None, store })
+    }
+
+    /// The account that `entries` lead to, with `store` (which has them already) for what follows.
+    ///
+    /// # Guarantee
+    ///
+    /// The state is that of the ledger which made the entries, bit for bit; entries that were
+    /// changed, removed, moved or never allowed are found. The last entries are an exception: a
+    /// chain does not know how long it should be, so keep its head elsewhere if that matters.
+    pub fn resume<'a>(
+        header: Header,
+        entries: impl IntoIterator<Item = &'a Entry>,
+        store: S,
+    ) -> Result<Self, ReplayError> {
+        let mut ledger = Self::open(header, store)?;
+        for entry in entries {
+            let serial = entry.serial;
+            if serial != ledger.length {
+                return Err(ReplayError::Order { expected: ledger.length, found: serial });
+            }
+            if !entry.is_sealed(ledger.header.node) {
+                return Err(ReplayError::Tampered { serial });
+            }
+            if entry.previous != ledger.head {
+                return Err(ReplayError::Broken { serial });
+            }
+            let charge = ledger
+                .admit(&entry.event)
+                .map_err(|error| ReplayError::Overspent { serial, error })?;
+            ledger.commit(entry.event.clone(), charge, entry.hash);
+        }
+        Ok(ledger)
+    }
+
+    /// Pays for `event`: checks it, stores the entry and makes the receipt. On failure nothing has
+    /// changed. Depends only on the event and on earlier events, all of them public; a refusal
+    /// tells nothing about data.
+    pub fn debit(&mut self, event: Event) -> Result<Receipt, DebitError>
+    where
+        S: Store,
+    {
+        let charge = self.admit(&event)?;
+        let entry = Entry::chain(self.header.node, self.length, event, self.head);
+        self.store.append(&entry)?;
+        let receipt = Receipt::issue(self.header.node, entry.serial, entry.event.clone());
+        self.commit(entry.event, charge, entry.hash);
+        Ok(receipt)
+    }
+
+    /// Whether a debit of `event` would be refused.
+    pub fn would_exceed(&self, event: &Event) -> bool {
+        self.admit(event).is_err()
+    }
+
+    /// What this ledger promises, whenever its run stops.
+    ///
+    /// # Guarantee
+    ///
+    /// Under an adaptive filter it is the budget itself; under a plan it is the price of the whole
+    /// plan. Neither shrinks when little was spent: the moment of stopping may depend on releases.
+    pub fn guarantee(&self) -> Guarantee {
+        let plan = match &self.gate {
+            Gate::Planned { price, .. } => Some(price),
+            Gate::Adaptive { .. } => None,
+        };
+        Guarantee::new(&self.header, plan, self.length, self.spent())
+    }
+
+    /// The share of the budget, or of the plan's events, that is spent: between 0 and 1. It is no
+    /// share of epsilon.
+    pub fn spent(&self) -> f64 {
+        self.gate.spent()
+    }
+
+    /// The number of debits, which is the number of receipts and the next serial number.
+    pub fn len(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether nothing was debited.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// What the ledger is about.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The hash of the last entry (of the header, if there is none).
+    pub fn head(&self) -> Hash {
+        self.head
+    }
+
+    /// Where the entries are.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// Prices and checks; changes nothing.
+    fn admit(&self, event: &Event) -> Result<Charge, DebitError> {
+        if self.length >= MAX_DEBITS {
+            return Err(DebitError::TooManyDebits(self.header.node));
+        }
+        let charge = match &self.last {
+            Some((last, charge)) if last == event => charge.clone(),
+            _ => self.gate.price(event, self.header.adjacency)?,
+        };
+        self.gate.check(&charge, event, self.header.node)?;
+        Ok(charge)
+    }
+
+    fn commit(&mut self, event: Event, charge: Charge, hash: Hash) {
+        self.gate.apply(&charge);
+        self.last = Some((event, charge));
+        self.head = hash;
+        self.length += 1;
+    }
+}
+
+impl Ledger {
+    /// The account that `entries` lead to, in memory; see [`Ledger::resume`].
+    pub fn replay(header: Header, entries: Vec<Entry>) -> Result<Self, ReplayError> {
+        let ledger = Ledger::resume(header, &entries, ())?;
+        let Ledger { header, head, length, gate, last, store: () } = ledger;
+        Ok(Ledger { header, head, length, gate, last, store: entries })
+    }
+
+    /// All debits so far.
+    pub fn entries(&self) -> &[Entry] {
+        &self.store
+    }
+
+    /// What the entries cost by the best accountant, at the budget's delta.
+    ///
+    /// # Guarantee
+    ///
+    /// A bound for a run whose events, and whose end, were fixed in advance. If either was chosen
+    /// in view of releases, only [`Ledger::guarantee`] holds.
+    pub fn price_if_fixed_in_advance(&self) -> Result<Bound, AccountError> {
+        let events = self.store.iter().map(|entry| entry.event.clone()).collect();
+        let Header { adjacency, budget, .. } = &self.header;
+        Accountant::Best.epsilon(&Event::Composed(events), *adjacency, budget.delta)
+    }
+}

@@ -1,0 +1,320 @@
+//! Samplers: which records take part, and the only makers of sampled events.
+//!
+//! They stand beside the mechanisms, not among them: a batch is drawn before there is a secret, and
+//! its [`Drawn`] mark travels with the secret until a mechanism compares it with the receipt.
+//!
+//! The order is debit, draw, compute, release: the receipt numbers the sampling stream as it
+//! numbers the noise stream.
+
+use std::collections::BTreeSet;
+
+use rand::Rng;
+
+use crate::event::Event;
+use crate::ledger::Receipt;
+use crate::noise::{Key, Purpose, Stream, StreamId};
+use crate::units::{OutOfRange, Probability};
+
+/// How a batch is drawn from the records.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Law {
+    Full,
+    Poisson(Probability),
+    FixedSize(Probability),
+}
+
+impl Law {
+    fn event(&self, inner: Event) -> Event {
+        match self {
+            Law::Full => inner,
+            Law::Poisson(probability) => inner.poisson_sampled(*probability),
+            Law::FixedSize(probability) => inner.fixed_size_sampled(*probability),
+        }
+    }
+}
+
+/// The mark of how a value's records were drawn, and for which receipt. Only samplers make one that
+/// says "sampled".
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawn {
+    law: Law,
+    /// Node and serial number of the receipt; `None` for all records.
+    receipt: Option<(u32, u64)>,
+}
+
+impl Drawn {
+    /// All records take part.
+    pub fn full() -> Self {
+        Self { law: Law::Full, receipt: None }
+    }
+
+    /// The event that stands for `inner` on these records.
+    pub(crate) fn event(&self, inner: Event) -> Event {
+        self.law.event(inner)
+    }
+
+    /// Whether the records were drawn for this receipt.
+    pub(crate) fn is_for(&self, receipt: &Receipt) -> bool {
+        self.receipt.is_none_or(|drawn_for| drawn_for == (receipt.node(), receipt.serial()))
+    }
+}
+
+/// The records of one round. Amplification needs the sample to be secret: an observer must not see
+/// it, so it cannot be printed or encoded.
+pub struct Batch {
+    indices: Vec<usize>,
+    drawn: Drawn,
+}
+
+impl Batch {
+    /// The records, increasing. For the computation on the data, not for others' eyes.
+    pub fn indices(&self) -> &[usize] {
+        &self.indices
+    }
+
+    /// The mark for what is computed from this batch.
+    pub fn drawn(&self) -> Drawn {
+        self.drawn.clone()
+    }
+}
+
+/// Why no batch was drawn.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DrawError {
+    /// The receipt is for something else.
+    #[error(
+        "receipt {serial} of node {node} is for a {event} event, not for one of this sampler; \
+         debit sampler.event(mechanism.event())"
+    )]
+    OtherEvent {
+        /// The receipt's node.
+        node: u32,
+        /// Its number.
+        serial: u64,
+        /// The name of its event.
+        event: String,
+    },
+    /// The number of records is not the public one.
+    #[error("the sampler draws from {of} records, but there are {records}")]
+    OtherSize {
+        /// What was promised.
+        of: usize,
+        /// What is there.
+        records: usize,
+    },
+}
+
+/// Takes every record independently with one probability.
+///
+/// # Guarantee
+///
+/// The chance of each record is `probability` rounded down to a multiple of 2^-64, independently of
+/// all else; see [`Event::PoissonSampled`] for what it is worth. Divide by the expected batch size,
+/// never by the drawn one.
+///
+/// # References
+///
+/// Mironov, Talwar, Zhang 2019, "Renyi differential privacy of the sampled Gaussian mechanism".
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PoissonSampler {
+    /// The chance of a record.
+    pub probability: Probability,
+}
+
+impl PoissonSampler {
+    /// The event to debit for `inner` on a batch.
+    pub fn event(&self, inner: Event) -> Event {
+        Law::Poisson(self.probability).event(inner)
+    }
+
+    /// Draws the batch of a receipt from `records` records.
+    pub fn draw(&self, records: usize, receipt: &Receipt, key: &Key) -> Result<Batch, DrawError> {
+        let ours = matches!(unmasked(receipt), Event::PoissonSampled(sampled)
+            if sampled.probability == self.probability);
+        let mut stream = open(ours, receipt, key)?;
+        let q = self.probability.get();
+        let indices = (0..records).filter(|_| stream.bernoulli(q)).collect();
+        Ok(batch(indices, Law::Poisson(self.probability), receipt))
+    }
+}
+
+/// Takes a uniform subset of a fixed size.
+///
+/// # Guarantee
+///
+/// Every subset of `size` of the `of` records is equally likely. The number of records is public:
+/// see [`Event::FixedSizeSampled`], which is about replacing a record.
+///
+/// # References
+///
+/// Balle, Barthe, Gaboardi 2018, "Privacy amplification by subsampling" (theorem 9); theory E7.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedSizeSampler {
+    size: usize,
+    of: usize,
+}
+
+impl FixedSizeSampler {
+    /// `size` of `of` records.
+    pub fn new(size: usize, of: usize) -> Result<Self, OutOfRange> {
+        if size == 0 || size > of {
+            let (range, value) = ("between 1 and the number of records", size as f64);
+            return Err(OutOfRange { unit: "batch size", range, value });
+        }
+        Ok(Self { size, of })
+    }
+
+    /// The chance of a record.
+    pub fn probability(&self) -> Probability {
+        // The quotient may round down; a chance that is stated too low would be a wrong statement.
+        let quotient = self.size as f64 / self.of as f64;
+        let exact = quotient * self.of as f64 == self.size as f64;
+        let up = if exact { quotient } else { quotient.next_up().min(1.0) };
+        Probability::new(up).expect("a part of a whole")
+    }
+
+    /// The event to debit for `inner` on a batch.
+    pub fn event(&self, inner: Event) -> Event {
+        Law::FixedSize(self.probability()).event(inner)
+    }
+
+    /// Draws the batch of a receipt.
+    pub fn draw(&self, records: usize, receipt: &Receipt, key: &Key) -> Result<Batch, DrawError> {
+        if records != self.of {
+            return Err(DrawError::OtherSize { of: self.of, records });
+        }
+        let ours = matches!(unmasked(receipt), Event::FixedSizeSampled(sampled)
+            if sampled.probability == self.probability());
+        let mut stream = open(ours, receipt, key)?;
+        // Floyd: a uniform subset with one draw an element.
+        let mut chosen = BTreeSet::new();
+        for last in self.of - self.size..self.of {
+            let candidate = below(&mut stream, last as u64 + 1) as usize;
+            if !chosen.insert(candidate) {
+                chosen.insert(last);
+            }
+        }
+        Ok(batch(chosen.into_iter().collect(), Law::FixedSize(self.probability()), receipt))
+    }
+}
+
+/// The sampled event, which may be inside a mask.
+fn unmasked(receipt: &Receipt) -> &Event {
+    match receipt.event() {
+        Event::SdmMask(mask) => &mask.event,
+        event => event,
+    }
+}
+
+fn open(ours: bool, receipt: &Receipt, key: &Key) -> Result<Stream, DrawError> {
+    let (node, serial) = (receipt.node(), receipt.serial());
+    if !ours {
+        return Err(DrawError::OtherEvent { node, serial, event: receipt.event().name() });
+    }
+    let id = StreamId::new(Purpose::Sampling, node, serial)
+        .expect("a ledger numbers nodes and debits within a stream's name");
+    Ok(Stream::new(key, id))
+}
+
+fn batch(indices: Vec<usize>, law: Law, receipt: &Receipt) -> Batch {
+    let receipt = Some((receipt.node(), receipt.serial()));
+    Batch { indices, drawn: Drawn { law, receipt } }
+}
+
+/// A uniform number below `bound`, by rejection.
+fn below(stream: &mut Stream, bound: u64) -> u64 {
+    let rest = (u64::MAX % bound + 1) % bound;
+    loop {
+        let draw = stream.next_u64();
+        if draw <= u64::MAX - rest {
+            return draw % bound;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::{Budget, Filter, Header, Ledger};
+    use crate::units::{Adjacency, Delta, Epsilon, Order, Unit};
+
+    /// Two-sided normal quantile for alpha = 1e-6 over fifty records.
+    const Z: f64 = 5.6;
+
+    fn ledger() -> Ledger {
+        let (order, reserve) = (Order::new(2.0).unwrap(), Delta::new(0.0).unwrap());
+        let filter = Filter::Renyi { order, reserve };
+        let budget = Budget { epsilon: Epsilon::INFINITE, delta: Delta::new(1e-5).unwrap() };
+        let (adjacency, unit) = (Adjacency::Replace, Unit::Record);
+        Ledger::open(Header { node: 1, budget, adjacency, unit, filter }, vec![]).unwrap()
+    }
+
+    fn even(counts: &[u32], rounds: f64, q: f64) {
+        let error = (rounds * q * (1.0 - q)).sqrt();
+        for count in counts {
+            assert!((f64::from(*count) - rounds * q).abs() < Z * error, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn poisson_takes_every_record_with_its_probability() {
+        let (mut ledger, key) = (ledger(), Key::from_seed(1));
+        let sampler = PoissonSampler { probability: Probability::new(0.3).unwrap() };
+        let mut counts = [0; 50];
+        let (mut sizes, mut squares) = (0.0, 0.0);
+        for _ in 0..4000 {
+            let receipt = ledger.debit(sampler.event(Event::NoOp)).unwrap();
+            let batch = sampler.draw(50, &receipt, &key).unwrap();
+            batch.indices().iter().for_each(|i| counts[*i] += 1);
+            let size = batch.indices().len() as f64;
+            (sizes, squares) = (sizes + size, squares + (size - 15.0).powi(2));
+        }
+        even(&counts, 4000.0, 0.3);
+        assert!((sizes / 4000.0 - 15.0).abs() < Z * (10.5_f64 / 4000.0).sqrt());
+        // Independent records: the size has the binomial's variance.
+        assert!((squares / 4000.0 - 10.5).abs() < Z * 10.5 * (2.0_f64 / 4000.0).sqrt());
+    }
+
+    #[test]
+    fn fixed_size_takes_every_record_and_every_pair_equally_often() {
+        let (mut ledger, key) = (ledger(), Key::from_seed(2));
+        let sampler = FixedSizeSampler::new(3, 8).unwrap();
+        let (mut counts, mut pairs) = ([0; 8], [0; 64]);
+        for _ in 0..8000 {
+            let receipt = ledger.debit(sampler.event(Event::NoOp)).unwrap();
+            let batch = sampler.draw(8, &receipt, &key).unwrap();
+            let drawn = batch.indices();
+            assert!(drawn.len() == 3 && drawn.windows(2).all(|w| w[0] < w[1]));
+            for (k, i) in drawn.iter().enumerate() {
+                counts[*i] += 1;
+                drawn[k + 1..].iter().for_each(|j| pairs[8 * i + j] += 1);
+            }
+        }
+        even(&counts, 8000.0, 3.0 / 8.0);
+        let pairs: Vec<u32> = pairs.into_iter().filter(|n| *n > 0).collect();
+        assert_eq!(pairs.len(), 28);
+        even(&pairs, 8000.0, 3.0 / 28.0);
+    }
+
+    #[test]
+    fn the_receipt_numbers_the_batch() {
+        let key = Key::from_seed(3);
+        let sampler = PoissonSampler { probability: Probability::new(0.5).unwrap() };
+        let draw = |ledger: &mut Ledger| {
+            let receipt = ledger.debit(sampler.event(Event::NoOp)).unwrap();
+            sampler.draw(64, &receipt, &key).unwrap().indices().to_vec()
+        };
+        let mut first = ledger();
+        let (a, b) = (draw(&mut first), draw(&mut first));
+        assert_ne!(a, b);
+        assert_eq!(a, draw(&mut ledger()));
+    }
+
+    #[test]
+    fn sizes_are_checked() {
+        assert!(FixedSizeSampler::new(0, 5).is_err());
+        assert!(FixedSizeSampler::new(6, 5).is_err());
+        assert_eq!(FixedSizeSampler::new(5, 5).unwrap().probability().get(), 1.0);
+        assert_eq!(FixedSizeSampler::new(1, 4).unwrap().probability().get(), 0.25);
+    }
+}
