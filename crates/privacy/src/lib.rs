@@ -4,6 +4,7 @@
 #![deny(missing_docs)]
 
 pub mod accountant;
+pub mod claims;
 pub mod event;
 pub mod noise;
 mod special;

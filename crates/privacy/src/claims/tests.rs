@@ -1,0 +1,116 @@
+//! Tests by section of the theory: its printed digits, recomputed.
+
+use super::*;
+use crate::accountant::gdp;
+use crate::units::{Mu, Sensitivity};
+
+mod admm;
+mod consensus;
+mod controls;
+mod counterexamples;
+mod dgd;
+mod fair;
+mod privsgp;
+mod quantised;
+mod recycled;
+
+/// A unit in half of the last printed digit: pass the value as printed.
+fn digits(value: f64, printed: &str) {
+    let expected: f64 = printed.parse().expect("a number");
+    let (mantissa, exponent) = printed.split_once('e').unwrap_or((printed, "0"));
+    let places = mantissa.split_once('.').map_or(0, |(_, after)| after.len() as i32);
+    let exponent: i32 = exponent.parse().expect("an exponent");
+    let unit = 10f64.powi(exponent - places);
+    // One unit of the last digit: the theory rounds some values and cuts others.
+    assert!((value - expected).abs() <= unit, "{value} is not {printed}");
+}
+
+fn near(value: f64, expected: f64, tolerance: f64) {
+    assert!((value / expected - 1.0).abs() <= tolerance, "{value} is not {expected}");
+}
+
+/// At most the theory's value, and at least 0.95 of it: where its quadrature, split or accountant
+/// is coarser than ours.
+fn at_most(value: f64, expected: f64) {
+    assert!(value <= expected * (1.0 + 2e-5), "{value} is above {expected}");
+    assert!(value >= 0.95 * expected, "{value} is far below {expected}");
+}
+
+fn price(accountant: Accountant, event: &Event, adjacency: Adjacency, at: f64) -> f64 {
+    accountant.epsilon(event, adjacency, delta(at)).expect("priced").epsilon.get()
+}
+
+/// Size of a run of Gaussians.
+fn size(event: &Event, adjacency: Adjacency) -> f64 {
+    fn square(event: &Event, adjacency: Adjacency) -> f64 {
+        match event {
+            Event::Gaussian(g) => {
+                (g.sensitivity.under(adjacency).expect("known") / g.sigma.get()).powi(2)
+            }
+            Event::Composed(parts) => parts.iter().map(|part| square(part, adjacency)).sum(),
+            Event::Repeated(r) => r.times as f64 * square(&r.event, adjacency),
+            other => panic!("{} is no Gaussian", other.name()),
+        }
+    }
+    square(event, adjacency).sqrt()
+}
+
+fn gaussian_delta(at: f64, mu: f64) -> f64 {
+    gdp::delta(epsilon(at), Mu::new(mu).expect("in range")).get()
+}
+
+fn gaussian_epsilon(at: f64, mu: f64) -> f64 {
+    gdp::epsilon(delta(at), Mu::new(mu).expect("in range")).get()
+}
+
+/// The size that an (epsilon, delta) target allows.
+fn allowed(e: f64, d: f64) -> f64 {
+    gdp::mu(epsilon(e), delta(d)).get()
+}
+
+#[test]
+fn every_claim_can_be_compared_and_false_ones_name_a_counterexample() {
+    for claim in all() {
+        let comparison = claim.compare();
+        assert_eq!(claim.verdict == Verdict::NoClaim, {
+            comparison.claimed.is_none() && comparison.truth.epsilon == Epsilon::INFINITE
+        });
+        if claim.verdict == Verdict::Unsound {
+            assert!(claim.counterexample.is_some(), "{}", claim.algorithm);
+        }
+        if let Some(id) = claim.counterexample {
+            assert!(counterexample::find(id).is_some(), "{id}");
+        }
+        if matches!(claim.verdict, Verdict::Sound | Verdict::Loose | Verdict::SoundAndLoose)
+            && let Some(claimed) = comparison.claimed
+        {
+            assert!(comparison.truth.epsilon <= claimed.epsilon, "{}", claim.algorithm);
+        }
+        let json = serde_json::to_value(claim).expect("claims serialise");
+        assert_eq!(json["algorithm"], claim.algorithm);
+        serde_json::to_string(&comparison).expect("comparisons serialise");
+    }
+}
+
+#[test]
+fn keys_are_unique_and_mistyped_ones_find_a_neighbour() {
+    let mut keys: Vec<_> = all().iter().map(|claim| claim.algorithm).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys.len(), all().len());
+    assert!(find("pr-admm-periodic").is_some());
+    assert!(find("pr-admm").is_none());
+    assert_eq!(nearest("privsgpvr"), "privsgp-vr");
+    assert_eq!(edits("kitten", "sitting"), 3);
+}
+
+#[test]
+fn every_counterexample_breaks_its_claim_in_its_first_case() {
+    for (k, example) in counterexample::all().iter().enumerate() {
+        assert_eq!(example.id, format!("CE-{}", k + 1));
+        let outcome = (example.evaluate)()[0];
+        assert!(outcome.breaks(), "{}: {outcome:?}", example.id);
+        assert!(serde_json::to_string(&outcome).is_ok());
+    }
+    assert!(counterexample::find("ce-4").is_some());
+}
