@@ -114,6 +114,26 @@ impl Claim {
     pub fn compare(&self) -> Comparison {
         (self.example)()
     }
+
+    /// The worst case of its counterexample: the one whose delta is furthest from the claimed one.
+    ///
+    /// A false claim may still be true at the paper's own parameters, where [`Claim::compare`]
+    /// looks; this is where it is not.
+    pub fn violation(&self) -> Option<counterexample::Outcome> {
+        let example = counterexample::find(self.counterexample?)?;
+        (example.evaluate)().into_iter().max_by(|a, b| a.delta.get().total_cmp(&b.delta.get()))
+    }
+}
+
+impl std::fmt::Display for Guarantee {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Five digits of delta; the trailing zeros that they may have are not printed.
+        let short: f64 = format!("{:.4e}", self.delta.get()).parse().expect("a printed number");
+        if short == 0.0 {
+            return write!(f, "({:.6}, 0)", self.epsilon.get());
+        }
+        write!(f, "({:.6}, {short:e})", self.epsilon.get())
+    }
 }
 
 impl std::fmt::Display for Verdict {
@@ -194,8 +214,9 @@ fn priced(
     adjacency: Adjacency,
 ) -> Comparison {
     let at = claimed.map_or_else(|| delta(1e-5), |claimed| claimed.delta);
-    let bound =
-        Accountant::Best.epsilon(event, adjacency, at).expect("the shipped event is priced");
+    // Without a delta only pure parts have a price.
+    let accountant = if at.get() == 0.0 { Accountant::Gdp } else { Accountant::Best };
+    let bound = accountant.epsilon(event, adjacency, at).expect("the shipped event is priced");
     let exact = bound.accountant == Accountant::Gdp && bound.epsilon_lower.is_some();
     Comparison {
         instance,
@@ -210,7 +231,8 @@ fn priced(
 /// What is said of algorithms that send functions of the data.
 fn unprotected() -> Comparison {
     let instance = "any: every message is a function of the data";
-    priced(instance, None, &Event::NonPrivate, Adjacency::AddRemove)
+    let comparison = priced(instance, None, &Event::NonPrivate, Adjacency::AddRemove);
+    Comparison { side: Side::Exact, ..comparison }
 }
 
 fn guarantee(epsilon: f64, delta: f64) -> Guarantee {

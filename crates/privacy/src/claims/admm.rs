@@ -10,7 +10,8 @@ pub mod pr;
 pub(super) const CLAIMS: [Claim; 4] =
     [pr::PERIODIC_CLAIM, pr::ITERATION_CLAIM, pp::CLAIM, ipp::CLAIM];
 
-/// One node's local problem: a mean of convex losses plus public terms, minimised up to a tolerance.
+/// One node's local problem: a mean of convex losses plus public terms, minimised up to a
+/// tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Subproblem {
     /// Number of records, the public divisor `n`.
@@ -19,7 +20,8 @@ pub struct Subproblem {
     pub lipschitz: ClipNorm,
     /// Strong convexity of the whole objective, `m`; see [`convexity`].
     pub convexity: Scale,
-    /// Bound on the gradient's norm at the returned point, `beta`; it must have been checked.
+    /// Bound on the gradient's norm at the returned point, `beta`, at least 0; it must have been
+    /// checked.
     pub tolerance: f64,
 }
 
@@ -38,21 +40,30 @@ impl Subproblem {
     /// How far one record moves the returned point: `(2V/n + 2 beta)/m` when it is replaced,
     /// `(V/n + 2 beta)/m` when it is added or removed (theory A1).
     pub fn sensitivity(&self) -> Result<Sensitivity, OutOfRange> {
-        Sensitivity::both(self.shift(Adjacency::AddRemove), self.shift(Adjacency::Replace))
+        Sensitivity::both(self.shift(Adjacency::AddRemove)?, self.shift(Adjacency::Replace)?)
     }
 
     /// How far the solver's tolerance alone can move the returned point: `2 beta/m`.
     pub fn tolerance_sensitivity(&self) -> Result<Sensitivity, OutOfRange> {
-        let shift = 2.0 * self.tolerance / self.convexity.get();
+        let shift = 2.0 * self.checked_tolerance()? / self.convexity.get();
         Sensitivity::both(shift, shift)
     }
 
-    pub(super) fn shift(&self, adjacency: Adjacency) -> f64 {
+    fn shift(&self, adjacency: Adjacency) -> Result<f64, OutOfRange> {
         let moved = match adjacency {
             Adjacency::AddRemove => 1.0,
             Adjacency::Replace => 2.0,
         };
         let gradient = moved * self.lipschitz.get() / self.records as f64;
-        (gradient + 2.0 * self.tolerance) / self.convexity.get()
+        Ok((gradient + 2.0 * self.checked_tolerance()?) / self.convexity.get())
+    }
+
+    /// A negative tolerance would lower the price.
+    fn checked_tolerance(&self) -> Result<f64, OutOfRange> {
+        let value = self.tolerance;
+        if value >= 0.0 && value.is_finite() {
+            return Ok(value);
+        }
+        Err(OutOfRange { unit: "tolerance", range: "at least 0 and finite", value })
     }
 }

@@ -38,8 +38,8 @@ pub fn theorem_2_3_sigma(
     classic_sigma(epsilon, delta, (dimension as f64).sqrt() * bound.get())
 }
 
-/// Theorem 2.7: `c0 D sqrt(T (1-q) d) ln(1/delta)/eps` with its unspecified constant `c0`; `q` is the
-/// share of coordinates that are not sent.
+/// Theorem 2.7: `c0 D sqrt(T (1-q) d) ln(1/delta)/eps` with its unspecified constant `c0`; `q` is
+/// the share of coordinates that are not sent.
 pub fn theorem_2_7_sigma(
     constant: f64,
     epsilon: Epsilon,

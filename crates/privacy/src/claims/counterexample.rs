@@ -97,7 +97,7 @@ static ALL: [Counterexample; 15] = [
     Counterexample {
         id: "CE-2",
         claim: "003 Theorem 2 at its own numbers, PrivSGP",
-        instance: "J 3125, K 3120, G 10, c2 0.372403; a record's gradient is +G e or -G e, others 0",
+        instance: "J 3125, K 3120, G 10, c2 0.372403; a gradient is +G e or -G e, others 0",
         evaluate: composed::ce_2,
     },
     Counterexample {

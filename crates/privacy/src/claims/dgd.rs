@@ -65,9 +65,9 @@ pub fn theorem_1_budget(epsilon: Epsilon, delta: Delta) -> f64 {
 ///
 /// # Guarantee
 ///
-/// Exactly `mu^2` = the sum of `(2 eta_t G/M_t)^2` under replace-one, a quarter of it under add-remove,
-/// where `gradient` bounds one record's gradient. The projection moves nothing further apart and the
-/// point of each gradient is public. Stage II is a function of what was sent.
+/// Exactly `mu^2` = the sum of `(2 eta_t G/M_t)^2` under replace-one, a quarter of it under
+/// add-remove, where `gradient` bounds one record's gradient. The projection moves nothing further
+/// apart and the point of each gradient is public. Stage II is a function of what was sent.
 ///
 /// # References
 ///

@@ -1,7 +1,7 @@
 //! Paper 000, polynomial objectives: the functional mechanism and fair classification.
 //!
-//! Records have `||x|| <= 1`, labels and protected attributes in {0, 1}. Released are `a`, the sum of
-//! `(1/2 - y) x`; `M`, an eighth of the sum of `x x'`; and, for fairness, `g`, the sum of
+//! Records have `||x|| <= 1`, labels and protected attributes in {0, 1}. Released are `a`, the sum
+//! of `(1/2 - y) x`; `M`, an eighth of the sum of `x x'`; and, for fairness, `g`, the sum of
 //! `(z - mean z) x`. Whatever is minimised afterwards is post-processing.
 
 use super::gaussian::tail_sigma;
@@ -140,6 +140,16 @@ pub fn fm_sensitivity(dimension: u64) -> Result<Sensitivity, OutOfRange> {
     Sensitivity::both(one, 2.0 * one)
 }
 
+/// The scale that gives pure `epsilon` under `adjacency`.
+pub fn fm_scale(
+    epsilon: Epsilon,
+    dimension: u64,
+    adjacency: Adjacency,
+) -> Result<Scale, OutOfRange> {
+    let moved = fm_sensitivity(dimension)?.under(adjacency);
+    Scale::new(moved.expect("known under both adjacencies") / epsilon.get())
+}
+
 /// The functional mechanism: Laplace noise on every coefficient of degree 1 and 2.
 ///
 /// # Guarantee
@@ -234,15 +244,15 @@ pub fn adfc_printed_event(special: Scale, others: Scale) -> Result<Event, OutOfR
     largest((9.0f64 + 1.0 / 32.0).sqrt(), special, others)
 }
 
-/// L1 sensitivity of `(a + weight g, M)` under replace-one: `sqrt(d)(1 + sqrt(2) weight) + d/4` for
-/// nonnegative features, `sqrt(d)(1 + 2 weight) + d/4` for signed ones.
+/// L1 sensitivity of `(a + weight g, M)` under replace-one: `sqrt(d)(1 + sqrt(2) |weight|) + d/4`
+/// for nonnegative features, `sqrt(d)(1 + 2 |weight|) + d/4` for signed ones.
 pub fn pflr_sensitivity(dimension: u64, weight: f64, features: Features) -> f64 {
     let d = dimension as f64;
     let shift = match features {
         Features::Nonnegative => std::f64::consts::SQRT_2,
         Features::Signed => 2.0,
     };
-    d.sqrt() * (1.0 + shift * weight) + d / 4.0
+    d.sqrt() * (1.0 + shift * weight.abs()) + d / 4.0
 }
 
 /// PFLR: Laplace noise on a fair objective whose shift is charged.

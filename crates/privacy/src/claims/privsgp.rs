@@ -122,8 +122,8 @@ pub fn single_index_event(gradients: &Gradients, sigma: Scale) -> Result<Event, 
 ///
 /// # Guarantee
 ///
-/// (S) add-remove: the noise is split over the table's mean and the sampled difference. (C) replace-one:
-/// all indices are revealed, so the bound is valid always and loose.
+/// (S) add-remove: the noise is split over the table's mean and the sampled difference. (C)
+/// replace-one: all indices are revealed, so the bound is valid always and loose.
 ///
 /// # References
 ///
@@ -133,9 +133,9 @@ pub fn table_event(gradients: &Gradients, sampling: SagaSampling, sigma: Scale) 
     Event::SagaTable(SagaTable { clip, sigma, records, sampling }).repeated(gradients.rounds)
 }
 
-/// PrivSGP-VR redesigned: the running mean is built from what was sent, so it is public and the table
-/// is read for sampled records only. `difference` bounds a sampled record's `v - T`: twice the
-/// gradient's bound if only gradients are clipped.
+/// PrivSGP-VR redesigned: the running mean is built from what was sent, so it is public and the
+/// table is read for sampled records only. `difference` bounds a sampled record's `v - T`: twice
+/// the gradient's bound if only gradients are clipped.
 ///
 /// # Guarantee
 ///

@@ -1,7 +1,7 @@
 //! Paper 002: recycled ADMM, its private versions, and the baselines DVP and M-ADMM.
 //!
-//! A node minimises `(C/B) sum L + (rho/N) R` plus public ADMM terms and a random linear term `b` with
-//! density proportional to `exp(-alpha ||b||)`; the exact minimiser is sent.
+//! A node minimises `(C/B) sum L + (rho/N) R` plus public ADMM terms and a random linear term `b`
+//! with density proportional to `exp(-alpha ||b||)`; the exact minimiser is sent.
 
 use super::{Claim, Comparison, Verdict, guarantee, priced, scale, unprotected};
 use crate::event::{Event, KNorm, ObjectiveNoise, ObjectivePerturbation};
@@ -126,10 +126,10 @@ pub fn m_admm_epsilon(node: &Node, iterations: &[Iteration]) -> Result<Epsilon, 
 ///
 /// # Guarantee
 ///
-/// Pure: `2 C alpha/B + ln(1 + kappa)` an iteration under replace-one, `C alpha/B + ln(1 + kappa)` under
-/// add-remove; approximate by the profile of K-norm noise. It needs features clipped to 1, a loss whose
-/// derivative keeps its sign, even steps computed from what was sent, and exact minimisers: charge
-/// [`tolerance_event`] for a solver that stops early.
+/// Pure: `2 C alpha/B + ln(1 + kappa)` an iteration under replace-one, `C alpha/B + ln(1 + kappa)`
+/// under add-remove; approximate by the profile of K-norm noise. It needs features clipped to 1, a
+/// loss whose derivative keeps its sign, even steps computed from what was sent, and exact
+/// minimisers: charge [`tolerance_event`] for a solver that stops early.
 ///
 /// # References
 ///

@@ -114,3 +114,21 @@ fn every_counterexample_breaks_its_claim_in_its_first_case() {
     }
     assert!(counterexample::find("ce-4").is_some());
 }
+
+#[test]
+fn violations_are_found_for_every_unsound_claim_and_break_it() {
+    for claim in all() {
+        match claim.violation() {
+            Some(outcome) => assert!(outcome.breaks(), "{}", claim.algorithm),
+            None => assert!(claim.verdict != Verdict::Unsound, "{}", claim.algorithm),
+        }
+    }
+    let worst = find("dp-optimisation").and_then(Claim::violation).expect("it has one");
+    assert_eq!(worst.case, "q 0.99");
+}
+
+#[test]
+fn guarantees_print_short() {
+    assert_eq!(guarantee(0.5, 1.0000999990000001e-5).to_string(), "(0.500000, 1.0001e-5)");
+    assert_eq!(guarantee(f64::INFINITY, 0.0).to_string(), "(inf, 0)");
+}

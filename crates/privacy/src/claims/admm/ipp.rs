@@ -2,8 +2,8 @@
 
 use super::{Subproblem, pp};
 use crate::claims::gaussian::zcdp_epsilon;
-use crate::claims::{Claim, Comparison, Guarantee, Verdict, delta, epsilon, priced};
-use crate::event::{AboveThreshold, Event};
+use crate::claims::{Claim, Comparison, Guarantee, Verdict, delta, epsilon, priced, scale};
+use crate::event::{AboveThreshold, Event, Laplace};
 use crate::units::{Adjacency, Epsilon, OutOfRange, Rho, Scale, Sensitivity};
 
 pub(crate) const CLAIM: Claim = Claim {
@@ -33,9 +33,9 @@ pub fn claimed_scales(
     epsilon_1: Epsilon,
     epsilon_2: Epsilon,
     cutoff: u64,
-    loss_clip: f64,
+    loss_clip: Scale,
 ) -> Result<(Scale, Scale), OutOfRange> {
-    let unit = 2.0 * cutoff as f64 * loss_clip;
+    let unit = 2.0 * cutoff as f64 * loss_clip.get();
     Ok((Scale::new(unit / epsilon_1.get())?, Scale::new(2.0 * unit / epsilon_2.get())?))
 }
 
@@ -48,17 +48,20 @@ pub fn split(test: Epsilon, cutoff: u64) -> Result<(Epsilon, Epsilon), OutOfRang
 
 /// How far one record moves the loss-only query: `2C/n + ((n-1)/n) dx` when it is replaced,
 /// `C/n + dx` when it is added or removed, where `dx` is how far it moves the returned point.
-pub fn query_sensitivity(problem: &Subproblem, loss_clip: f64) -> Result<Sensitivity, OutOfRange> {
-    let n = problem.records as f64;
-    let add_remove = loss_clip / n + problem.shift(Adjacency::AddRemove);
-    let replace = 2.0 * loss_clip / n + (n - 1.0) / n * problem.shift(Adjacency::Replace);
+pub fn query_sensitivity(
+    problem: &Subproblem,
+    loss_clip: Scale,
+) -> Result<Sensitivity, OutOfRange> {
+    let (n, clip) = (problem.records as f64, loss_clip.get());
+    let add_remove = clip / n + problem.shift(Adjacency::AddRemove)?;
+    let replace = 2.0 * clip / n + (n - 1.0) / n * problem.shift(Adjacency::Replace)?;
     Sensitivity::both(add_remove, replace)
 }
 
 /// Scales that spend `split(test)` under `adjacency`: `Dq/e1` and `2 c Dq/e2`.
 pub fn scales(
     problem: &Subproblem,
-    loss_clip: f64,
+    loss_clip: Scale,
     test: Epsilon,
     cutoff: u64,
     adjacency: Adjacency,
@@ -75,17 +78,17 @@ pub fn scales(
 ///
 /// # Guarantee
 ///
-/// Both adjacencies: `delta(eps) <= delta_G(eps - e1 - e2; sqrt(c) mu2)`, because given the objective's
-/// noise the density of a transcript is that of the bits times that of the Gaussians. It needs one
-/// threshold noise per run, a query of clipped losses without regulariser, and silence for good after
-/// `cutoff` broadcasts.
+/// Both adjacencies: `delta(eps) <= delta_G(eps - e1 - e2; sqrt(c) mu2)`, because given the
+/// objective's noise the density of a transcript is that of the bits times that of the Gaussians.
+/// It needs one threshold noise per run, a query of clipped losses without regulariser, and silence
+/// for good after `cutoff` broadcasts.
 ///
 /// # References
 ///
 /// Theory 2.3 and A5, in place of 000 Lemmas 12 and 13; Lyu, Su, Li 2017 for the sparse vector.
 pub fn event(
     problem: &Subproblem,
-    loss_clip: f64,
+    loss_clip: Scale,
     scales: (Scale, Scale),
     output: Scale,
     cutoff: u64,
@@ -100,6 +103,32 @@ pub fn event(
     Ok(Event::Composed(vec![test, release]))
 }
 
+/// The algorithm as printed, with noise drawn anew every round, but with the loss-only query.
+///
+/// # Guarantee
+///
+/// Both adjacencies: every one of `rounds` bits is a function of the query with Laplace noise of
+/// the larger of the two scales, and at most `cutoff` outputs are sent. Silence is charged too.
+///
+/// # References
+///
+/// Theory 2.3, last paragraph; 000 Algorithm 3.
+pub fn printed_event(
+    problem: &Subproblem,
+    loss_clip: Scale,
+    scales: (Scale, Scale),
+    output: Scale,
+    cutoff: u64,
+    rounds: u64,
+) -> Result<Event, OutOfRange> {
+    let bit = Event::Laplace(Laplace {
+        sensitivity: query_sensitivity(problem, loss_clip)?,
+        scale: if scales.0 > scales.1 { scales.0 } else { scales.1 },
+    });
+    let release = Event::gaussian(problem.sensitivity()?, output).repeated(cutoff.min(rounds));
+    Ok(Event::Composed(vec![bit.repeated(rounds), release]))
+}
+
 fn example() -> Comparison {
     let cutoff = 15;
     let defaults = pp::Defaults::new(epsilon(1.0), delta(1e-4)).expect("literals in range");
@@ -107,9 +136,9 @@ fn example() -> Comparison {
     let claimed = claimed_rho(first, second, cutoff, defaults.rho_1, defaults.rho_2)
         .and_then(|rho| zcdp_epsilon(rho, delta(1e-4)))
         .expect("literals in range");
-    let printed = claimed_scales(first, second, cutoff, 2.0).expect("literals in range");
-    let event =
-        event(&defaults.problem, 2.0, printed, defaults.output, cutoff).expect("literals in range");
+    let printed = claimed_scales(first, second, cutoff, scale(2.0)).expect("literals in range");
+    let event = event(&defaults.problem, scale(2.0), printed, defaults.output, cutoff)
+        .expect("literals in range");
     let instance = "n 7000, c 15, C 2, test budget 0.5; true side: the redesign at the same noise";
     let claimed = Guarantee { epsilon: claimed, delta: delta(1e-4) };
     priced(instance, Some(claimed), &event, Adjacency::Replace)

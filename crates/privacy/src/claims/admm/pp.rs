@@ -75,9 +75,9 @@ pub fn output_event(problem: &Subproblem, output: Scale, rounds: u64) -> Result<
 ///
 /// # Guarantee
 ///
-/// Both adjacencies, for generalised linear losses whose derivative keeps its sign and whose second
-/// derivative is at most `smoothness`, with an unconstrained smooth minimiser; the noise on the
-/// output pays for `2 beta/m`.
+/// Both adjacencies, for generalised linear losses whose derivative keeps its sign, with an
+/// unconstrained smooth minimiser; `smoothness` bounds one record's Hessian (`c1` for features
+/// clipped to 1). The noise on the output pays for `2 beta/m`.
 ///
 /// # References
 ///

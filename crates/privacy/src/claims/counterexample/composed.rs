@@ -67,7 +67,7 @@ pub(super) fn ce_5() -> Vec<Outcome> {
     let (five, one) = (guarantee(5.0, 1e-5), guarantee(1.0, 1e-5));
     let first = run(five).outcome("epsilon 5", five);
     let mut second = run(one).outcome("epsilon 1", one);
-    // One threshold is too coarse an attack here; the certified end of the loss distribution is not.
+    // One threshold is a coarse attack here; the loss distribution has a certified lower end.
     let batches = Batches { records: 1000, size: scale(1.0), clip: clip(1.0), rounds: 1000 };
     let lower = remark_6_multiplier(one.epsilon, one.delta, 1000, 1000)
         .and_then(|s| quantised::poisson_event(&batches, s))
@@ -124,7 +124,8 @@ pub(super) fn ce_10() -> Vec<Outcome> {
 pub(super) fn ce_12() -> Vec<Outcome> {
     let claimed = guarantee(1.0, 0.0);
     let (first, second) = ipp::split(claimed.epsilon, 1).expect("literals in range");
-    let (threshold, query) = ipp::claimed_scales(first, second, 1, 1.0).expect("literals in range");
+    let (threshold, query) =
+        ipp::claimed_scales(first, second, 1, scale(1.0)).expect("literals in range");
     let above = |value: f64| laplace_difference_tail(-value, query.get(), threshold.get());
     let laws = [-1.0, 1.0].map(|value| first_above(above(value), 30));
     let ratio = |(p, q): (&f64, &f64)| (p / q).ln();

@@ -178,7 +178,7 @@ fn theory_2_3_sensitivity_of_the_query() {
         problem.sensitivity().expect("ok").under(Adjacency::Replace).expect("known"),
         "4.469002699e-4",
     );
-    let query = ipp::query_sensitivity(&problem, 2.0).expect("in range");
+    let query = ipp::query_sensitivity(&problem, scale(2.0)).expect("in range");
     digits(query.under(Adjacency::Replace).expect("known"), "1.018264998e-3");
     digits(4.0 / query.under(Adjacency::Replace).expect("known"), "3928.25");
 }
@@ -189,7 +189,8 @@ fn theory_2_3_scales_of_the_sparse_vector() {
     let (first, second) = ipp::split(epsilon(0.5), 15).expect("in range");
     digits(first.get(), "0.0469267932");
     digits(second.get(), "0.4530732068");
-    let scales = ipp::scales(&problem, 2.0, epsilon(0.5), 15, Adjacency::Replace).expect("ok");
+    let scales =
+        ipp::scales(&problem, scale(2.0), epsilon(0.5), 15, Adjacency::Replace).expect("ok");
     digits(scales.0.get(), "0.0216990109");
     digits(scales.1.get(), "0.0674238721");
 }
@@ -198,11 +199,35 @@ fn theory_2_3_scales_of_the_sparse_vector() {
 fn theory_2_3_total_of_the_redesign() {
     digits(gaussian_delta(0.7, 15f64.sqrt() * 0.05), "1.0076987e-5");
     let problem = pp::Defaults::new(epsilon(1.0), delta(1e-4)).expect("in range").problem;
-    let scales = ipp::scales(&problem, 2.0, epsilon(0.5), 15, Adjacency::Replace).expect("ok");
+    let scales =
+        ipp::scales(&problem, scale(2.0), epsilon(0.5), 15, Adjacency::Replace).expect("ok");
     let moved = problem.sensitivity().expect("ok").under(Adjacency::Replace).expect("known");
-    let event = ipp::event(&problem, 2.0, scales, scale(moved / 0.05), 15).expect("in range");
+    let event =
+        ipp::event(&problem, scale(2.0), scales, scale(moved / 0.05), 15).expect("in range");
     digits(price(Accountant::Gdp, &event, Adjacency::Replace, 1e-5), "1.20037261");
     at_most(price(Accountant::Rdp, &event, Adjacency::Replace, 1e-5), 1.2470286);
     let best = price(Accountant::Best, &event, Adjacency::Replace, 1e-5);
     assert!(best <= 1.20037262 && best > 0.5, "{best}");
+}
+
+#[test]
+fn theory_2_3_as_printed_every_round_is_charged() {
+    let problem = pp::Defaults::new(epsilon(1.0), delta(1e-4)).expect("in range").problem;
+    let (first, second) = ipp::split(epsilon(0.5), 15).expect("in range");
+    let scales = ipp::claimed_scales(first, second, 15, scale(2.0)).expect("in range");
+    let event = |rounds| {
+        ipp::printed_event(&problem, scale(2.0), scales, scale(1.0), 15, rounds).expect("in range")
+    };
+    let at = |rounds| price(Accountant::Gdp, &event(rounds), Adjacency::Replace, 1e-4);
+    let bit = 1.018264998e-3 / scales.0.get().max(scales.1.get());
+    near(at(1030) - at(30), 1000.0 * bit, 1e-6);
+}
+
+#[test]
+fn a_negative_tolerance_is_refused() {
+    let problem = Subproblem { tolerance: -1e-6, ..adult(0.0) };
+    assert!(problem.sensitivity().is_err() && problem.tolerance_sensitivity().is_err());
+    assert!(ipp::query_sensitivity(&problem, scale(2.0)).is_err());
+    let error = problem.sensitivity().expect_err("negative").to_string();
+    assert_eq!(error, "tolerance must be at least 0 and finite, got -0.000001");
 }

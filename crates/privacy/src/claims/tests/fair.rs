@@ -20,6 +20,8 @@ fn theory_4_1_sensitivities_of_the_functional_mechanism() {
         let event = fm_event(d, scale(lemma_21(d))).expect("in range");
         let epsilon = price(Accountant::Best, &event, Adjacency::Replace, 0.0);
         near(epsilon, known(tight, Adjacency::Replace) / lemma_21(d), 1e-12);
+        let half = fm_scale(super::epsilon(0.5), d, Adjacency::AddRemove).expect("in range");
+        near(half.get(), 2.0 * known(tight, Adjacency::AddRemove), 1e-12);
     }
 }
 
@@ -31,6 +33,17 @@ fn theory_4_2_noise_of_the_relaxed_mechanism() {
     digits(known(tight, Adjacency::AddRemove), "0.515388203");
     digits(known(tight, Adjacency::Replace) / allowed(1.0, 1e-5), "3.730631635");
     digits(known(tight, Adjacency::AddRemove) / allowed(1.0, 1e-5), "1.922723535");
+}
+
+#[test]
+fn theory_4_2_a_label_flip_is_the_worst_replacement() {
+    let worst = |c: f64| ((1.0 + c) / 2.0 + (1.0 - c * c) / 32.0).sqrt();
+    for k in -100..=100 {
+        assert!(worst(f64::from(k) / 100.0) <= 1.0);
+    }
+    assert_eq!(worst(1.0), 1.0);
+    // Presence: half of x and an eighth of its square.
+    near(0.5f64.hypot(0.125), 17f64.sqrt() / 8.0, 1e-12);
 }
 
 #[test]
@@ -91,6 +104,7 @@ fn theory_4_5_the_shift_of_pflr_is_charged() {
         let charged = pflr_sensitivity(dimension, 1.0, Features::Signed);
         assert!(charged <= lemma_22(dimension), "{dimension}");
     }
+    near(pflr_sensitivity(13, -1.0, Features::Nonnegative), nonnegative, 1e-12);
     let event = pflr_event(13, 1.0, Features::Nonnegative, scale(nonnegative)).expect("in range");
     near(price(Accountant::Best, &event, Adjacency::Replace, 0.0), 1.0, 1e-12);
 }

@@ -80,6 +80,23 @@ fn theory_7_2_split_bound_of_the_table() {
 }
 
 #[test]
+fn theory_7_2_split_bound_at_the_theorys_split() {
+    for (s, th, expected) in [(11.0438, 0.00613, 2.962369), (15.0, 0.0554, 1.235703)] {
+        let z = s * f64::sqrt(1.0 - th) / 20.0;
+        let least = (2..=64)
+            .map(|a| {
+                let table = f64::from(a) * 100.0 / (2.0 * 3125f64.powi(2) * th * s * s);
+                let one = table + crate::claims::quantised::sampled_divergence(a, 1.0 / 3125.0, z);
+                let order = Order::new(f64::from(a)).expect("in range");
+                rdp::to_epsilon(order, 3120.0 * one, delta(1e-5)).get()
+            })
+            .fold(f64::INFINITY, f64::min);
+        // The split is printed to three digits.
+        near(least, expected, 5e-6);
+    }
+}
+
+#[test]
 fn theory_7_2_conditional_bound_of_the_table() {
     near(revealed(92.599608, 40.0, 20.0 / 3125.0), 1e-5, 1e-5);
     let event = table_event(&cifar(), SagaSampling::SingleIndex, scale(92.599608));

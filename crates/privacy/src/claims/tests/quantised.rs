@@ -84,6 +84,13 @@ fn theory_3_1_batches_of_fixed_size() {
 }
 
 #[test]
+fn batches_out_of_range_are_refused() {
+    assert!(fixed_size_event(&batches(1.5), multiplier()).is_err());
+    assert!(poisson_event(&batches(1.5), multiplier()).is_ok());
+    assert!(poisson_event(&batches(1001.0), multiplier()).is_err());
+}
+
+#[test]
 fn theory_3_1_a_cap_costs_as_much_as_half_the_noise() {
     let half = NoiseMultiplier::new(0.5 * multiplier().get()).expect("in range");
     let capped = capped_event(&batches(20.0), multiplier()).expect("in range");
@@ -126,6 +133,13 @@ fn theory_3_3_masked_rounds() {
         let event = sdm_event(&batches, scale(2.0 * 0.5 / 20.0), probability(c)).expect("ok");
         at_most(price(Accountant::Rdp, &event, Adjacency::AddRemove, 1e-5), expected);
     }
+}
+
+#[test]
+fn theory_3_3_divergence_of_a_masked_sampled_round() {
+    let unmasked = sampled_divergence(8, 0.02, 12.4);
+    let masked = (0.3 * f64::exp_m1(7.0 * unmasked)).ln_1p() / 7.0;
+    near(masked, 3.134408287e-6, 1e-8);
 }
 
 #[test]
