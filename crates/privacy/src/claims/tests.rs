@@ -128,6 +128,62 @@ fn violations_are_found_for_every_unsound_claim_and_break_it() {
 }
 
 #[test]
+fn every_shipped_event_survives_json() {
+    use crate::claims::admm::{Subproblem, ipp, pp, pr};
+    use crate::claims::{consensus, dgd, fair, privsgp, quantised, recycled};
+    use crate::event::SagaSampling;
+    use crate::units::{NoiseMultiplier, OutOfRange};
+
+    let events = || -> Result<Vec<Event>, OutOfRange> {
+        let (s, c, q) = (scale(2.0), clip(1.0), probability(0.1));
+        let z = NoiseMultiplier::new(1.5)?;
+        let problem = Subproblem { records: 10, lipschitz: c, convexity: s, tolerance: 1e-3 };
+        let batches = quantised::Batches { records: 10, size: s, clip: c, rounds: 3 };
+        let odd = recycled::growing(1.1, 1.0, 2);
+        let node = recycled::adult();
+        let sgd = privsgp::cifar();
+        Ok(vec![
+            pr::event(&problem, s, &pr::Schedule::Iteration { growth: s }, 3)?,
+            pp::output_event(&problem, s, 3)?,
+            pp::objective_event(&problem, 0.25, s, s, 3)?,
+            ipp::event(&problem, s, (s, s), s, 3)?,
+            ipp::printed_event(&problem, s, (s, s), s, 3, 9)?,
+            quantised::poisson_event(&batches, z)?,
+            quantised::fixed_size_event(&batches, z)?,
+            quantised::capped_event(&batches, z)?,
+            quantised::reanchored_event(&batches, s, s, 5, z)?,
+            quantised::sdm_event(&batches, s, q)?,
+            fair::fm_event(4, s)?,
+            fair::rfm_event(s)?,
+            fair::pdfc_event(4, s, s)?,
+            fair::adfc_event(fair::Features::Signed, s, s)?,
+            fair::adfc_printed_event(s, s)?,
+            fair::pflr_event(4, 1.0, fair::Features::Signed, s)?,
+            consensus::consensus_event(4, c, 1, s)?,
+            consensus::optimisation_event(c, 10, s, 3)?,
+            consensus::sampled_optimisation_event(c, 10, q, s, 3)?,
+            recycled::event(&node, &odd, 3)?,
+            recycled::m_admm_event(&node, &odd, 3)?,
+            recycled::tolerance_event(s, 1e-3, s, 3)?,
+            privsgp::poisson_event(&sgd, s, s)?,
+            privsgp::single_index_event(&sgd, s)?,
+            privsgp::table_event(&sgd, SagaSampling::SingleIndex, s),
+            privsgp::noisy_mean_event(&sgd, c, s, s)?,
+            privsgp::noisy_gradient_event(z, q, 3)?,
+            dgd::event(&dgd::estimation(3), c)?,
+        ])
+    };
+    for event in events().expect("literals in range") {
+        let json = serde_json::to_string(&event).expect("events serialise");
+        assert_eq!(event, serde_json::from_str::<Event>(&json).expect("and come back"));
+        let priced = [Adjacency::AddRemove, Adjacency::Replace].map(|adjacency| {
+            Accountant::Best.epsilon_upper(&event, adjacency, delta(1e-5)).is_ok()
+        });
+        assert!(priced.contains(&true), "{json}");
+    }
+}
+
+#[test]
 fn guarantees_print_short() {
     assert_eq!(guarantee(0.5, 1.0000999990000001e-5).to_string(), "(0.500000, 1.0001e-5)");
     assert_eq!(guarantee(f64::INFINITY, 0.0).to_string(), "(inf, 0)");
