@@ -5,6 +5,7 @@
 
 pub mod accountant;
 pub mod calibrate;
+pub mod claims;
 pub mod event;
 pub mod ledger;
 pub mod mechanism;
