@@ -1,3 +1,60 @@
 //! The `undertone` command: private learning without a server.
 //! It contains no logic: it reads flags and files, calls the libraries and prints what they answer.
-fn main() {}
+
+mod account;
+mod calibrate;
+mod claims;
+mod output;
+mod parse;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Private learning without a server: what a release costs, proved, not claimed.
+#[derive(Parser)]
+#[command(
+    name = "undertone",
+    version,
+    about,
+    arg_required_else_help = true,
+    after_help = "\
+Start here:
+  undertone claims                                     what five papers promise, and what is true
+  undertone account --poisson-gaussian 0.02,12.4 --times 1000 --delta 1e-5
+  undertone calibrate --epsilon 1 --delta 1e-5 --rate 0.01 --rounds 10000
+
+Every command takes --json. A wrong flag or file ends with exit code 2 and says what to do."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Price events: an upper bound on epsilon (and a certified lower one) at a given delta
+    Account(account::Account),
+    /// Find the noise, the rounds, the sampling rate or the budget that the others leave open
+    Calibrate(calibrate::Calibrate),
+    /// What the papers claim, the verdict, and the true value
+    Claims(claims::Claims),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Account(account) => account.run(),
+        Command::Calibrate(calibrate) => calibrate.run(),
+        Command::Claims(claims) => claims.run(),
+    };
+    match result {
+        Ok(text) => {
+            output::print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

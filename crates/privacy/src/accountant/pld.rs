@@ -39,7 +39,7 @@ const TOO_MUCH: f64 = 1e-3;
 const POSITION: f64 = 1e-9;
 
 /// How often a gentler tilt is tried when the answer is not in view.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: usize = 4;
 
 /// Whether the lower bound is wanted too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,14 +100,9 @@ struct Stages {
 impl Stages {
     fn new(terms: &[(Term<'_>, u64)], sketch: &Sketch, window: &Window, step: f64) -> Self {
         let length = (window.last - window.first) / step;
-        let fewest = terms.iter().map(|(_, times)| *times).min().unwrap_or(0);
-        // Errors grow with rounds times step squared: at factor f, a 4 f^2-th of the rounds may
-        // be done coarsely for a quarter of the error.
-        let factor = [64, 32, 16, 8]
-            .into_iter()
-            .find(|factor| fewest >= 8 * factor * factor && length / *factor as f64 > 8192.0);
+        let factor = factors(terms).find(|factor| length / *factor as f64 > 8192.0);
         let Some(factor) = factor else { return Self { two: None } };
-        let outer = fewest / (4 * factor * factor);
+        let outer = fewest(terms) / (4 * factor * factor);
         let rounds: f64 = terms.iter().map(|(_, times)| *times as f64).sum();
         let inner: f64 = terms.iter().map(|(_, times)| (*times / outer) as f64).sum();
         let share = inner / rounds;
@@ -140,6 +135,17 @@ impl Stages {
         }
         TiltedSum::new(&parts, window)
     }
+}
+
+/// How much coarser a second stage may be, coarsest first. Errors grow with rounds times step
+/// squared: at factor f, a 4 f^2-th of the rounds may be done coarsely for a quarter of the error.
+fn factors(terms: &[(Term<'_>, u64)]) -> impl Iterator<Item = u64> {
+    let fewest = fewest(terms);
+    [64, 32, 16, 8].into_iter().filter(move |factor| fewest >= 8 * factor * factor)
+}
+
+fn fewest(terms: &[(Term<'_>, u64)]) -> u64 {
+    terms.iter().map(|(_, times)| *times).min().unwrap_or(0)
 }
 
 /// One direction of one part.
@@ -217,7 +223,9 @@ fn grid_step(terms: &[(Term<'_>, u64)], window: &Window, cut: f64) -> f64 {
         (12.0 * error * window.centre.abs().max(1e-6) / (rounds * (1.0 + window.tilt))).sqrt()
     };
     let widest = terms.iter().map(|(term, _)| term.width(cut)).fold(0.0, f64::max);
-    let finest = (window.last - window.first).max(widest) / LONGEST;
+    // A long window is only seen on the coarse grid of the second stage, if there is one.
+    let coarser = factors(terms).next().unwrap_or(1) as f64;
+    let finest = ((window.last - window.first) / coarser).max(widest) / LONGEST;
     // Many different parts take as many discretisations: be content with less.
     let enough = (ENOUGH * terms.len() as f64).min(2e-4);
     let coarsest = STEP * window.centre.abs().max(1.0);

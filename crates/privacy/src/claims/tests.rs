@@ -29,11 +29,11 @@ fn near(value: f64, expected: f64, tolerance: f64) {
     assert!((value / expected - 1.0).abs() <= tolerance, "{value} is not {expected}");
 }
 
-/// At most the theory's value, and at least 0.95 of it: where its quadrature, split or accountant
-/// is coarser than ours.
+/// At most the theory's value, and at least 0.88 of it: where its quadrature or split is coarser
+/// than ours, or its best order would not be an integer (worth up to a tenth at epsilon 3).
 fn at_most(value: f64, expected: f64) {
     assert!(value <= expected * (1.0 + 2e-5), "{value} is above {expected}");
-    assert!(value >= 0.95 * expected, "{value} is far below {expected}");
+    assert!(value >= 0.88 * expected, "{value} is far below {expected}");
 }
 
 fn price(accountant: Accountant, event: &Event, adjacency: Adjacency, at: f64) -> f64 {
