@@ -79,9 +79,8 @@ impl Account {
             return Ok(output::json(&value));
         }
         let accountant = Accountant::from(self.accountant);
-        let price = |delta| {
-            accountant.epsilon(&event, adjacency, delta).map_err(|error| error.to_string())
-        };
+        let price =
+            |delta| accountant.epsilon(&event, adjacency, delta).map_err(|error| error.to_string());
         let bound = price(self.delta)?;
         let curve = if self.curve { curve(price)? } else { Vec::new() };
         Ok(if self.json { as_json(&event, &bound, &curve) } else { as_text(&bound, &curve) })
@@ -156,7 +155,8 @@ fn as_text(bound: &Bound, curve: &[Bound]) -> String {
     ]);
     if !curve.is_empty() {
         let row = |bound: &Bound| {
-            let lower = bound.epsilon_lower.map_or("-".into(), |e| output::significant_below(e.get()));
+            let lower =
+                bound.epsilon_lower.map_or("-".into(), |e| output::significant_below(e.get()));
             let delta = format!("{:e}", bound.delta.get());
             vec![delta, output::epsilon(bound.epsilon), lower, bound.accountant.to_string()]
         };

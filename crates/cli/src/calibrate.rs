@@ -216,7 +216,9 @@ impl Calibrate {
         };
         match solutions {
             [only] if only.node.is_none() => output::json(&value(only)),
-            many => output::json(&json!({ "nodes": many.iter().map(value).collect::<Vec<Value>>() })),
+            many => {
+                output::json(&json!({ "nodes": many.iter().map(value).collect::<Vec<Value>>() }))
+            }
         }
     }
 

@@ -54,9 +54,9 @@ impl Claims {
         }
         let header = ["algorithm", "paper", "verdict", "claimed", "true", "why"];
         Ok(format!(
-            "{}\n(epsilon, delta) of the claim at the paper's own parameters, and what is true there; \
-             for unsound claims\nthe worst case of the counterexample. `undertone claims ALGORITHM` \
-             tells more.",
+            "{}\n(epsilon, delta) of the claim at the paper's own parameters, and what is true \
+             there;\nfor unsound claims the worst case of the counterexample. `undertone claims \
+             ALGORITHM` tells more.",
             output::table(&header, all.iter().map(row).collect())
         ))
     }
@@ -156,5 +156,9 @@ fn side(comparison: &Comparison) -> String {
 
 fn truth_of(outcome: &Outcome) -> String {
     let bound = if outcome.exact { "" } else { "at least " };
-    format!("delta {bound}{:.4e}, epsilon {}", outcome.delta.get(), output::epsilon(outcome.epsilon))
+    format!(
+        "delta {bound}{:.4e}, epsilon {}",
+        outcome.delta.get(),
+        output::epsilon(outcome.epsilon)
+    )
 }

@@ -71,7 +71,7 @@ pub fn facts(facts: &[(&str, String)]) -> String {
 /// A table as wide as the terminal, or 120 columns.
 pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY);
+    table.load_style(UTF8_HORIZONTAL_ONLY);
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(width());
     table.set_header(header.to_vec());
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(significant(0.164_602_191_5), "0.1646022");
         assert_eq!(significant_below(0.164_602_191_5), "0.1646021");
         assert_eq!(significant(3.0), "3");
-        assert_eq!(significant(1234.567_89), "1234.568");
+        assert_eq!(significant(1234.56789), "1234.568");
         assert_eq!(significant(1.23e-9), "1.23e-9");
         assert_eq!(significant(0.0), "0");
         assert_eq!(epsilon(Epsilon::INFINITE), "no guarantee");

@@ -6,8 +6,8 @@
 //! use undertone_privacy::units::{Adjacency, Delta, Probability, Scale, Sensitivity};
 //!
 //! let one = Sensitivity::under_only(Adjacency::AddRemove, 1.0)?;
-//! let round = Event::gaussian(one, Scale::new(12.40021959)?).poisson_sampled(Probability::new(0.02)?);
-//! let run = round.repeated(1000);
+//! let noise = Event::gaussian(one, Scale::new(12.40021959)?);
+//! let run = noise.poisson_sampled(Probability::new(0.02)?).repeated(1000);
 //! let bound = Accountant::Best.epsilon(&run, Adjacency::AddRemove, Delta::new(1e-5)?)?;
 //! assert!(bound.epsilon.get() < 0.1647);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -22,6 +22,8 @@ mod profile;
 pub mod rdp;
 pub mod zcdp;
 
+#[cfg(test)]
+mod laws;
 #[cfg(test)]
 mod tests;
 
@@ -311,6 +313,7 @@ fn pld_epsilon(
         })
         .collect::<Result<_, _>>()?;
     let theorem = "Zhu, Dong, Wang 2022, composition of dominating pairs, certified FFT";
+    let parts: Vec<_> = parts.into_iter().filter(|(part, _)| !part.is_free()).collect();
     if parts.is_empty() || delta.get() >= 1.0 {
         return Ok((Epsilon::ZERO, Some(Epsilon::ZERO), theorem));
     }

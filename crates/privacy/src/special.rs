@@ -30,7 +30,7 @@ fn mills(t: f64) -> f64 {
     if t < 12.0 {
         return SQRT_HALF_PI * (0.5 * t * t).exp() * erfc(t * std::f64::consts::FRAC_1_SQRT_2);
     }
-    // Continued fraction t + 1/(t + 2/(t + 3/(t + ...))): 20 levels are exact to rounding from 12 on.
+    // Continued fraction t + 1/(t + 2/(t + 3/(t + ...))): from 12 on, 20 levels are exact.
     let mut tail = t;
     for k in (1..=20).rev() {
         tail = t + f64::from(k) / tail;

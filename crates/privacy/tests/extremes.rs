@@ -1,5 +1,7 @@
 //! The corners of the parameter space: no panic, no NaN, no memory blow-up, bounds in order.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
 use undertone_privacy::accountant::Accountant;
 use undertone_privacy::event::Event;
 use undertone_privacy::units::{Adjacency, Delta, Probability, Scale, Sensitivity};

@@ -1,5 +1,7 @@
 //! Golden values made with other tools; see `xtask/peers/golden.py` for how.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
 use serde::Deserialize;
 use serde_json::Value;
 use undertone_privacy::accountant::Accountant;

@@ -21,6 +21,17 @@ pub(crate) enum Dominating {
     Visible(Vec<(f64, Pair)>),
 }
 
+impl Dominating {
+    /// Whether nothing can be told apart.
+    pub fn is_free(&self) -> bool {
+        match self {
+            Dominating::Pair { pair, .. } => pair.is_free(),
+            Dominating::Profile(profile) => profile.ln_delta(0.0) == f64::NEG_INFINITY,
+            Dominating::Visible(branches) => branches.iter().all(|(_, pair)| pair.is_free()),
+        }
+    }
+}
+
 /// Size of the test between N(0, 1) and N(mu, 1) that an event amounts to.
 pub(crate) fn gaussian_mu(event: &Event, adjacency: Adjacency) -> Option<f64> {
     match event {
@@ -78,7 +89,7 @@ pub(crate) fn dominating(event: &Event, adjacency: Adjacency) -> Option<Dominati
         Event::Pure(_) => exact(Pair::Response { epsilon: pure_epsilon(event, adjacency)? }),
         Event::KNorm(k) => {
             let w = knorm_w(k, adjacency)?;
-            if k.dimension == 1 {
+            if k.dimension == 1 || w == 0.0 {
                 return exact(Pair::Laplace { epsilon: w });
             }
             Some(Dominating::Profile(Profile::KNorm(KNormLoss::new(w, k.dimension))))

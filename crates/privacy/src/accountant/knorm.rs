@@ -21,8 +21,8 @@ const RADII: usize = 240;
 const ANGLES: usize = 480;
 
 impl KNormLoss {
-    /// Noise in `dimension >= 2` coordinates with rate times sensitivity `w`. (In one dimension it is
-    /// Laplace noise, which has a closed form.)
+    /// Noise in `dimension >= 2` coordinates with rate times sensitivity `w`. (In one dimension it
+    /// is Laplace noise, which has a closed form.)
     pub fn new(w: f64, dimension: u64) -> Self {
         let mut points = ball(w, dimension as f64);
         points.sort_by(|a, b| a.0.total_cmp(&b.0));

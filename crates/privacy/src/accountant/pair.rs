@@ -125,6 +125,17 @@ impl Pair {
         }
     }
 
+    /// Whether both distributions are the same.
+    pub fn is_free(self) -> bool {
+        match self {
+            Pair::Gaussian { mu } => mu == 0.0,
+            Pair::Laplace { epsilon } | Pair::Response { epsilon } => epsilon == 0.0,
+            Pair::SampledAdd { q, mu }
+            | Pair::SampledRemove { q, mu }
+            | Pair::SampledReplace { q, mu } => q == 0.0 || mu == 0.0,
+        }
+    }
+
     /// The place in the outcome space where the loss crosses `loss`.
     pub fn cut(&self, loss: f64) -> Cut {
         let (absent, present) = match *self {
@@ -194,11 +205,6 @@ impl Pair {
                 Cell::rounded(response_masses(low.loss, high.loss, epsilon))
             }
         }
-    }
-
-    /// Mass under P of losses above `loss`.
-    pub fn above(&self, loss: f64) -> f64 {
-        self.between(&self.cut(loss), &self.cut(f64::INFINITY)).p
     }
 
     /// Losses that matter: about `mass` of P lies above the second and below the first.
@@ -420,7 +426,8 @@ mod tests {
         ] {
             let (p, q) = masses(pair, f64::NEG_INFINITY, f64::INFINITY);
             assert!((p - 1.0).abs() < 1e-12 && (q - 1.0).abs() < 1e-12, "{pair:?}: {p} {q}");
-            let split = masses(pair, f64::NEG_INFINITY, 0.05).0 + pair.above(0.05);
+            let above = masses(pair, 0.05, f64::INFINITY).0;
+            let split = masses(pair, f64::NEG_INFINITY, 0.05).0 + above;
             assert!((split - 1.0).abs() < 1e-12, "{pair:?}: {split}");
         }
     }

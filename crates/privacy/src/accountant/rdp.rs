@@ -4,8 +4,8 @@
 //!
 //! Every curve is an upper bound on the Renyi divergence in both directions, at the orders where
 //! it is finite. Sampled Gaussians use the exact integer-order sum (theory E4); other orders use
-//! that `(a-1) r(a)` is convex in `a`. Mechanisms known by a profile are integrated (E5) over chords
-//! that lie above every convex profile. Conversion by E2, rounded up.
+//! that `(a-1) r(a)` is convex in `a`. Mechanisms known by a profile are integrated (E5) over
+//! chords that lie above every convex profile. Conversion by E2, rounded up.
 //!
 //! # References
 //!
@@ -20,8 +20,9 @@ pub(super) use curve::divergences;
 
 use crate::units::{Delta, Epsilon, Order};
 
-/// The orders at which curves are evaluated: all integers up to 128, so that the best order is never
-/// far, fractions for large epsilons and, for closed forms, very large ones for tiny epsilons.
+/// The orders at which curves are evaluated: all integers up to 128, so that the best order is
+/// never far, fractions for large epsilons and, for closed forms, very large ones for tiny
+/// epsilons.
 pub(super) const ORDERS: [f64; 153] = {
     let mut orders = [0.0; 153];
     let head = [1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0, 3.5, 4.0, 4.5];

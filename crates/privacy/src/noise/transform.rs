@@ -1,5 +1,5 @@
-//! Exponentials and points of the circle from uniform bits, without branches or fused operations, so that a
-//! loop over it becomes vector code with the same bits on every machine.
+//! Exponentials and points of the circle from uniform bits, without branches or fused operations,
+//! so that a loop over it becomes vector code with the same bits on every machine.
 
 use std::f64::consts::{FRAC_PI_2, LN_2};
 

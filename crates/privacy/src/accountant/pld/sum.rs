@@ -134,7 +134,7 @@ impl TiltedSum {
         }
         // The imaginary parts of the mean and of the middle frequency vanish in exact arithmetic.
         product[0].im = 0.0;
-        if n % 2 == 0 {
+        if n.is_multiple_of(2) {
             product[n / 2].im = 0.0;
         }
         let inverse = planned(n, RealFftPlanner::plan_fft_inverse);

@@ -1,0 +1,228 @@
+//! The commands as a person or a script would use them.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn undertone(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+    command.args(arguments).output().expect("the binary runs")
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = undertone(arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON on standard output")
+}
+
+fn text(arguments: &[&str]) -> String {
+    let output = undertone(arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// Exit code 2, nothing on standard output, and a message with the given words.
+fn refused(arguments: &[&str], words: &[&str]) {
+    let output = undertone(arguments);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    assert!(!message.contains("panicked"), "{arguments:?}: {message}");
+    for word in words {
+        assert!(message.contains(word), "{arguments:?}: no {word:?} in {message}");
+    }
+}
+
+#[test]
+fn account_gives_the_interval_of_theory_e4() {
+    let run = "--poisson-gaussian 0.02,12.40021959 --times 1000 --delta 1e-5 --accountant pld";
+    let mut arguments = vec!["account"];
+    arguments.extend(run.split(' '));
+    arguments.push("--json");
+    let answer = json(&arguments);
+    let (low, high) =
+        (answer["epsilon_lower"].as_f64().unwrap(), answer["epsilon"].as_f64().unwrap());
+    assert!(low <= 0.164602 && 0.164602 <= high && high / low - 1.0 <= 0.005, "{low} {high}");
+    assert_eq!(answer["accountant"], "pld");
+    assert_eq!(answer["adjacency"], "add-remove");
+    assert_eq!(answer["delta"], 1e-5);
+    arguments.pop();
+    let facts = text(&arguments);
+    for word in ["epsilon (upper)", "0.1646022", "epsilon (lower)", "record", "everyone", "theorem"]
+    {
+        assert!(facts.contains(word), "{word} is not in\n{facts}");
+    }
+}
+
+#[test]
+fn account_reads_events_and_every_short_form() {
+    let gaussian = json(&["account", "--gaussian", "1", "--delta", "1e-5", "--json"]);
+    assert!((gaussian["epsilon"].as_f64().unwrap() - 4.3771780957).abs() < 1e-8);
+    assert_eq!(gaussian["accountant"], "gdp");
+    let event = gaussian["event"].to_string();
+    let again = json(&["account", "--event", &event, "--delta", "1e-5", "--json"]);
+    assert_eq!(again["epsilon"], gaussian["epsilon"]);
+    let foreign = r#"{"class_name":"GaussianDpEvent","noise_multiplier":1.0}"#;
+    let foreign = json(&["account", "--event", foreign, "--delta", "1e-5", "--json"]);
+    assert_eq!(foreign["epsilon"], gaussian["epsilon"]);
+    let export =
+        json(&["account", "--gaussian", "2", "--times", "3", "--delta", "0.1", "--as-dp-event"]);
+    assert_eq!(export["class_name"], "SelfComposedDpEvent");
+    let laplace = json(&["account", "--laplace", "2", "--times", "3", "--delta", "0", "--json"]);
+    assert!((laplace["epsilon"].as_f64().unwrap() - 1.5).abs() < 1e-12);
+    let fixed = json(&["account", "--fixed-gaussian", "0.02,6.2", "--delta", "1e-5", "--json"]);
+    assert_eq!(fixed["adjacency"], "replace");
+    let open = json(&["account", "--event", "\"non_private\"", "--delta", "1e-5", "--json"]);
+    assert!(open["epsilon"].is_null() && open["theorem"] == "no guarantee");
+    let open = text(&["account", "--event", "\"non_private\"", "--delta", "1e-5"]);
+    assert!(open.contains("no guarantee"));
+}
+
+#[test]
+fn account_draws_a_curve() {
+    let answer = json(&[
+        "account",
+        "--poisson-gaussian",
+        "0.01,1",
+        "--times",
+        "100",
+        "--delta",
+        "1e-5",
+        "--curve",
+        "--json",
+    ]);
+    let epsilons: Vec<f64> = answer["curve"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| p["epsilon"].as_f64().unwrap())
+        .collect();
+    assert_eq!(epsilons.len(), 12);
+    assert!(epsilons.windows(2).all(|pair| pair[0] < pair[1]), "{epsilons:?}");
+}
+
+#[test]
+fn calibrate_finds_each_of_the_four() {
+    let noise = json(&["calibrate", "--epsilon", "1", "--delta", "1e-5", "--json"]);
+    assert!((noise["noise_multiplier"].as_f64().unwrap() - 3.730631635).abs() < 5e-8);
+    let run = ["calibrate", "--delta", "1e-6", "--json", "--noise-multiplier", "1.5"];
+    let ask = |more: &[&str]| json(&[&run[..], more].concat());
+    let rounds = ask(&["--epsilon", "2", "--rate", "0.01"]);
+    assert_eq!(rounds["found"], "rounds");
+    let count = rounds["rounds"].as_u64().unwrap().to_string();
+    let spent = ask(&["--rate", "0.01", "--rounds", &count]);
+    assert_eq!(spent["found"], "epsilon");
+    assert!(spent["epsilon"].as_f64().unwrap() <= 2.0);
+    let rate = ask(&["--epsilon", "2", "--rounds", &count]);
+    assert_eq!(rate["found"], "rate");
+    assert!((rate["rate"].as_f64().unwrap() - 0.01).abs() < 1e-4);
+    let fixed = json(&[
+        "calibrate",
+        "--epsilon",
+        "3",
+        "--delta",
+        "1e-5",
+        "--rate",
+        "0.02",
+        "--rounds",
+        "50",
+        "--sampling",
+        "fixed",
+        "--json",
+    ]);
+    assert_eq!(fixed["adjacency"], "replace");
+    assert!(fixed["epsilon_spent"].as_f64().unwrap() <= 3.0);
+}
+
+#[test]
+fn calibrate_serves_nodes_with_their_own_budgets() {
+    let answer =
+        json(&["calibrate", "--node", "clinic=1,1e-5", "--node", "bank=10,1e-5", "--json"]);
+    let nodes = answer["nodes"].as_array().unwrap();
+    assert_eq!(
+        (nodes[0]["node"].as_str(), nodes[1]["node"].as_str()),
+        (Some("clinic"), Some("bank"))
+    );
+    assert!((nodes[1]["noise_multiplier"].as_f64().unwrap() - 0.499888620).abs() < 1e-8);
+    let table = text(&["calibrate", "--node", "clinic=1,1e-5", "--node", "bank=10,1e-5"]);
+    assert!(table.contains("3.730631635") && table.contains("bank"));
+}
+
+#[test]
+fn claims_show_claim_verdict_truth_and_reason() {
+    let table = text(&["claims"]);
+    for word in ["privsgp-vr", "unsound", "no claim", "pr-admm-iteration", "dp-dgd"] {
+        assert!(table.contains(word), "{word}");
+    }
+    let all = json(&["claims", "--json"]);
+    assert!(all.as_array().unwrap().len() >= 25);
+    let one = text(&["claims", "q-dpsgd-2"]);
+    assert!(one.contains("CE-4") && one.contains("32.192"), "{one}");
+    let broken = json(&["claims", "--counterexample", "ce-4", "--json"]);
+    let outcome = &broken["outcomes"][0];
+    assert!((outcome["delta"].as_f64().unwrap() - 0.9768588166).abs() < 1e-9);
+}
+
+#[test]
+fn mistakes_are_refused_with_a_remedy() {
+    refused(&["account", "--delta", "1e-5"], &["--gaussian"]);
+    refused(&["account", "--gaussian", "-1", "--delta", "1e-5"], &["scale must be positive"]);
+    refused(&["account", "--gaussian", "1", "--delta", "2"], &["delta must be between 0 and 1"]);
+    refused(&["account", "--gaussian", "1", "--delta", "1"], &["below 1"]);
+    refused(&["account", "--poisson-gaussian", "0.1", "--delta", "1e-5"], &["0.01,1.2"]);
+    refused(&["account", "--event", "missing.json", "--delta", "1e-5"], &["missing.json", "JSON"]);
+    refused(&["account", "--event", "{\"gaussian\":{}}", "--delta", "1e-5"], &["sensitivity"]);
+    refused(&["account", "--gaussian", "1", "--times", "0", "--delta", "1e-5"], &["at least 1"]);
+    refused(
+        &[
+            "account",
+            "--fixed-gaussian",
+            "0.1,1",
+            "--adjacency",
+            "add-remove",
+            "--delta",
+            "1e-5",
+            "--accountant",
+            "rdp",
+        ],
+        &["use the replace adjacency"],
+    );
+    refused(
+        &["account", "--poisson-gaussian", "0.1,1", "--delta", "1e-5", "--accountant", "zcdp"],
+        &["zcdp", "poisson_sampled", "try another accountant"],
+    );
+    refused(&["calibrate", "--delta", "1e-5"], &["--epsilon"]);
+    refused(
+        &[
+            "calibrate",
+            "--epsilon",
+            "1",
+            "--delta",
+            "1e-5",
+            "--rounds",
+            "1",
+            "--rate",
+            "1",
+            "--noise-multiplier",
+            "9",
+        ],
+        &["leave out one"],
+    );
+    refused(&["calibrate", "--epsilon", "0", "--delta", "1e-5"], &["epsilon must be above 0"]);
+    refused(&["claims", "privsgpvr"], &["did you mean privsgp-vr"]);
+    refused(&["claims", "--counterexample", "CE-99"], &["CE-1 to CE-15"]);
+    refused(&["acount"], &["account"]);
+}
+
+#[test]
+fn help_teaches() {
+    let help = text(&["--help"]);
+    for word in ["account", "calibrate", "claims", "Start here", "exit code 2"] {
+        assert!(help.contains(word), "{word}");
+    }
+    for command in ["account", "calibrate", "claims"] {
+        assert!(text(&[command, "--help"]).contains("Examples"), "{command}");
+    }
+}
