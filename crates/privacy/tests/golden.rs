@@ -170,3 +170,38 @@ fn broken_dp_events_say_what_is_wrong() {
     );
     assert_eq!(read("3"), "no event of ours for dp_accounting's value without class_name");
 }
+
+/// The JSON of every variant, byte for byte as it was first published (`docs/events.md`). A change
+/// here breaks ledgers that people have.
+#[test]
+fn our_events_keep_their_json() {
+    let golden: Vec<Value> = serde_json::from_str(include_str!("golden/events.json")).unwrap();
+    let mut names: Vec<String> = Vec::new();
+    for value in &golden {
+        let event: Event = serde_json::from_value(value.clone()).unwrap();
+        assert_eq!(&serde_json::to_value(&event).unwrap(), value);
+        names.push(event.name());
+    }
+    names.sort();
+    names.dedup();
+    let documented = include_str!("../../../docs/events.md");
+    for name in &names {
+        assert!(documented.contains(&format!("`{name}`")), "{name} is not in docs/events.md");
+    }
+    assert_eq!(names.len(), 18, "{names:?}");
+}
+
+#[test]
+fn events_with_unknown_or_missing_fields_are_refused() {
+    for wrong in [
+        r#"{"gaussian":{"sensitivity":{"add_remove":1.0}}}"#,
+        r#"{"gaussian":{"sensitivity":{"add_remove":1.0},"sigma":1.0,"sigm":1.0}}"#,
+        r#"{"gaussian":{"sensitivity":{},"sigma":1.0}}"#,
+        r#"{"gaussian":{"sensitivity":{"add_remove":1.0},"sigma":0.0}}"#,
+        r#"{"profile":{"adjacency":"replace","points":[[1.0,0.1],[0.5,0.2]]}}"#,
+        r#"{"poisson_sampled":{"probability":1.5,"event":"no_op"}}"#,
+        r#"{"unheard_of":{}}"#,
+    ] {
+        assert!(serde_json::from_str::<Event>(wrong).is_err(), "{wrong}");
+    }
+}
