@@ -9,8 +9,16 @@ use crate::verify;
 use crate::workspace::Workspace;
 
 /// Not `--all-targets`, which would run the benchmarks as tests; clippy has compiled them.
-const TESTS: &[&str] =
-    &["test", "--workspace", "--lib", "--bins", "--tests", "--examples", "--locked"];
+const TESTS: &[&str] = &[
+    "test",
+    "--workspace",
+    "--lib",
+    "--bins",
+    "--tests",
+    "--examples",
+    "--locked",
+    "--no-fail-fast",
+];
 const DOC_TESTS: &[&str] = &["test", "--workspace", "--doc", "--locked"];
 
 /// Stops at the first of the three that fails. Cargo's own result lines come last.

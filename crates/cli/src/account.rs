@@ -15,12 +15,15 @@ use crate::parse::{self, AccountantFlag, AdjacencyFlag};
 /// --laplace under the adjacency in force, for --poisson-gaussian that of one record's presence,
 /// for --fixed-gaussian that of replacing one record.
 #[derive(Args)]
-#[command(after_help = "\
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
 Examples:
   undertone account --gaussian 3.73 --delta 1e-5
   undertone account --poisson-gaussian 0.02,12.4 --times 1000 --delta 1e-5 --accountant pld
   undertone account --fixed-gaussian 0.01,2 --times 500 --delta 1e-6 --json
-  undertone account --event run.json --delta 1e-5 --curve")]
+  undertone account --event run.json --delta 1e-5 --curve"
+)]
 pub struct Account {
     #[command(flatten)]
     source: Source,

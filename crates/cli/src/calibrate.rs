@@ -16,12 +16,15 @@ use crate::parse::{self, AccountantFlag, AdjacencyFlag};
 /// it, leave out exactly one of --epsilon, --rounds and --rate: that one is found. The answer
 /// always keeps the budget.
 #[derive(Args)]
-#[command(after_help = "\
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
 Examples:
   undertone calibrate --epsilon 1 --delta 1e-5
   undertone calibrate --epsilon 1 --delta 1e-5 --rate 0.01 --rounds 10000 --json
   undertone calibrate --epsilon 2 --delta 1e-6 --rate 0.01 --noise-multiplier 1.1
-  undertone calibrate --rate 0.01 --rounds 1000 --node clinic=1,1e-5 --node bank=3,1e-6")]
+  undertone calibrate --rate 0.01 --rounds 1000 --node clinic=1,1e-5 --node bank=3,1e-6"
+)]
 pub struct Calibrate {
     /// The budget's epsilon
     #[arg(long, value_parser = parse::epsilon, value_name = "E")]
