@@ -30,9 +30,6 @@ fn main() {
     });
     let rounds = Event::Composed(heterogeneous(10_000));
     report("rdp_heterogeneous_10k", 5, || epsilon(Accountant::Rdp, &rounds));
-    if false {
-        report("x", 1, || 0.0);
-    }
     report("pld_heterogeneous_10k", 1, || epsilon(Accountant::Pld, &rounds));
 }
 

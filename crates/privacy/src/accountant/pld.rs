@@ -55,7 +55,7 @@ pub(super) fn epsilon(parts: &[(Dominating, u64)], delta: f64, sides: Sides) -> 
     let mut interval = Interval { upper: 0.0, lower: two_sided.then_some(0.0) };
     for direction in directions(parts) {
         let rounds: f64 = direction.iter().map(|(_, times)| *times as f64).sum();
-        let cut = (1e-7 * delta / rounds).max(1e-290);
+        let cut = (1e-6 * delta / rounds).max(1e-290);
         let Some(sketch) = Sketch::new(&direction, cut) else { continue };
         let mut tilt = sketch.tilt(delta);
         for attempt in 1.. {
@@ -93,22 +93,42 @@ pub(super) fn epsilon(parts: &[(Dominating, u64)], delta: f64, sides: Sides) -> 
 /// Long compositions are done in two stages: a share of the rounds on the fine grid, then that
 /// many times itself on a coarser one. The coarse steps err little because they are few.
 struct Stages {
-    /// How often the first stage is repeated, its window, and how much coarser the second is.
-    two: Option<(u64, Window, Window, i64)>,
+    two: Option<Two>,
+}
+
+/// A plan for two stages.
+struct Two {
+    /// How often the first stage is repeated.
+    outer: u64,
+    /// How much coarser the second stage is.
+    factor: u64,
+    /// The windows of the first stage and of the rounds that are left over.
+    first: Window,
+    rest: Window,
 }
 
 impl Stages {
+    /// The plan with the shortest transforms, if two stages save a third of one.
     fn new(terms: &[(Term<'_>, u64)], sketch: &Sketch, window: &Window, step: f64) -> Self {
-        let length = (window.last - window.first) / step;
-        let factor = factors(terms).find(|factor| length / *factor as f64 > 8192.0);
-        let Some(factor) = factor else { return Self { two: None } };
-        let outer = fewest(terms) / (4 * factor * factor);
         let rounds: f64 = terms.iter().map(|(_, times)| *times as f64).sum();
-        let inner: f64 = terms.iter().map(|(_, times)| (*times / outer) as f64).sum();
-        let share = inner / rounds;
-        let first = sketch.window_at(window.tilt, share);
-        let rest = sketch.window_at(window.tilt, (1.0 - share * outer as f64).max(0.0));
-        Self { two: Some((outer, first, rest, factor as i64)) }
+        let length = |window: &Window| (window.last - window.first) / step;
+        let mut best = 0.67 * length(window);
+        let mut two = None;
+        for factor in factors(terms) {
+            let outer = even_share(terms, fewest(terms) / (4 * factor * factor));
+            let inner: f64 = terms.iter().map(|(_, times)| (*times / outer) as f64).sum();
+            let share = inner / rounds;
+            let left = (1.0 - share * outer as f64).max(0.0);
+            let first = sketch.window_at(window.tilt, share);
+            let rest = sketch.window_at(window.tilt, left);
+            let spent = if left > 0.5 / rounds { length(&rest) } else { 0.0 };
+            let cost = length(&first) + spent + length(window) / factor as f64;
+            if cost < best {
+                best = cost;
+                two = Some(Two { outer, factor, first, rest });
+            }
+        }
+        Self { two }
     }
 
     fn compose(
@@ -116,11 +136,11 @@ impl Stages {
         terms: &[(Term<'_>, u64)],
         window: &Window,
         discretise: impl Fn(&Term<'_>) -> Pmf,
-        coarse: fn(&TiltedSum, i64) -> Pmf,
+        coarse: fn(&TiltedSum, u64) -> Pmf,
     ) -> TiltedSum {
         let pmfs: Vec<(Pmf, u64)> =
             terms.iter().map(|(term, times)| (discretise(term), *times)).collect();
-        let Some((outer, first, rest, factor)) = &self.two else {
+        let Some(Two { outer, factor, first, rest }) = &self.two else {
             return TiltedSum::new(&pmfs, window);
         };
         let share = |count: fn(u64, u64) -> u64| -> Vec<(&Pmf, u64)> {
@@ -142,6 +162,13 @@ impl Stages {
 fn factors(terms: &[(Term<'_>, u64)]) -> impl Iterator<Item = u64> {
     let fewest = fewest(terms);
     [64, 32, 16, 8].into_iter().filter(move |factor| fewest >= 8 * factor * factor)
+}
+
+/// The largest number near `outer`, and not above it, into which all rounds divide evenly; `outer`
+/// itself if there is none.
+fn even_share(terms: &[(Term<'_>, u64)], outer: u64) -> u64 {
+    let even = |n: &u64| terms.iter().all(|(_, times)| times % n == 0);
+    (outer / 2 + 1..=outer).rev().take(1000).find(even).unwrap_or(outer)
 }
 
 fn fewest(terms: &[(Term<'_>, u64)]) -> u64 {

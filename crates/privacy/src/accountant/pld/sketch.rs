@@ -66,8 +66,8 @@ impl Sketch {
         // exp(K(tilt + shift) - K(tilt) - shift (centre + d)); the best shift gives the least d.
         let edge = |side: f64| {
             let mut best = (f64::INFINITY, 0.0);
-            for step in -8..=16 {
-                let shift = side * 2f64.powf(0.5 * f64::from(step)) / spread;
+            for step in -4..=8 {
+                let shift = side * 2f64.powi(step) / spread;
                 let (moved, _, _) = cumulants(tilt + shift);
                 let distance = (moved - k - shift * centre - LN_OUTSIDE) / shift.abs();
                 if distance < best.0 {

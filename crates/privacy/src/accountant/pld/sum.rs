@@ -157,7 +157,8 @@ impl TiltedSum {
     }
 
     /// A distribution on a `factor` times coarser grid that dominates the sum.
-    pub fn coarse_above(&self, factor: i64) -> Pmf {
+    pub fn coarse_above(&self, factor: u64) -> Pmf {
+        let factor = factor as i64;
         let step = self.step * factor as f64;
         let first = self.first.div_euclid(factor);
         let last = (self.first + self.masses.len() as i64).div_euclid(factor) + 1;
@@ -180,7 +181,8 @@ impl TiltedSum {
     }
 
     /// A distribution on a `factor` times coarser grid that the sum dominates.
-    pub fn coarse_below(&self, factor: i64) -> Pmf {
+    pub fn coarse_below(&self, factor: u64) -> Pmf {
+        let factor = factor as i64;
         let step = self.step * factor as f64;
         let half = factor / 2;
         // Single masses amid noise would pull their neighbours down: keep one solid stretch.
