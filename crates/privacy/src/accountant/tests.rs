@@ -1,5 +1,5 @@
 use super::*;
-use crate::units::{Probability, Scale, Sensitivity};
+use crate::units::{Probability, Rho, Scale, Sensitivity};
 
 fn delta(value: f64) -> Delta {
     Delta::new(value).unwrap()
@@ -75,8 +75,15 @@ fn masked_run_matches_theory_3_3() {
         let bound = Accountant::Best.epsilon(&run, Adjacency::AddRemove, delta(1e-5)).unwrap();
         near(bound.epsilon.get(), expected, 1e-3);
         assert_eq!(bound.accountant, Accountant::Rdp);
-        let replace = Accountant::Best.epsilon(&run, Adjacency::Replace, delta(1e-5));
-        assert!(replace.unwrap_err().to_string().contains("add-remove"));
+        assert!(Accountant::Best.supports(&run, Adjacency::AddRemove).is_ok());
+        assert!(Accountant::Best.supports(&run, Adjacency::Replace).is_err());
+        // Replacing is priced as removing and adding over the whole run.
+        let replace = Accountant::Best.epsilon(&run, Adjacency::Replace, delta(1e-5)).unwrap();
+        let one = 0.5 * replace.epsilon.get();
+        let share = 1e-5 / (1.0 + one.exp());
+        let direct = Accountant::Best.epsilon(&run, Adjacency::AddRemove, delta(share)).unwrap();
+        near(one, direct.epsilon.get(), 1e-3);
+        assert!(one >= direct.epsilon.get() && replace.theorem.contains("E6"));
     }
 }
 
