@@ -231,7 +231,7 @@ impl Calibrate {
         {
             return output::facts(&[
                 ("found", s.found.replace('_', " ")),
-                ("noise multiplier", format!("{:.10}", s.noise_multiplier.get())),
+                ("noise multiplier", output::decimals_above(s.noise_multiplier.get(), 10)),
                 ("rate", format!("{} ({})", s.rate, sampling_name(self.sampling))),
                 ("rounds", s.rounds.to_string()),
                 ("budget", format!("({}, {})", s.target.epsilon, s.target.delta)),
@@ -247,7 +247,7 @@ impl Calibrate {
             vec![
                 s.node.clone().unwrap_or_default(),
                 format!("({}, {})", s.target.epsilon, s.target.delta),
-                format!("{:.9}", s.noise_multiplier.get()),
+                output::decimals_above(s.noise_multiplier.get(), 9),
                 output::epsilon(s.spent),
                 s.target.adjacency.to_string(),
                 s.accountant.to_string(),

@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use undertone_privacy::claims::counterexample::{self, Counterexample, Outcome};
 use undertone_privacy::claims::{self, Claim, Comparison, Guarantee, Side};
+use undertone_privacy::units::Epsilon;
 
 use crate::output;
 
@@ -120,7 +121,7 @@ fn example_text(example: &Counterexample, outcomes: &[Outcome]) -> String {
             outcome.case.to_string(),
             guarantee(Some(&outcome.claimed)),
             format!("{:.6e}", outcome.delta.get()),
-            output::epsilon(outcome.epsilon),
+            at_least(outcome.epsilon),
             if outcome.exact { "exact" } else { "at least" }.into(),
         ]
     };
@@ -161,4 +162,12 @@ fn truth_of(outcome: &Outcome) -> String {
         outcome.delta.get(),
         output::epsilon(outcome.epsilon)
     )
+}
+
+/// A bound from below is rounded down.
+fn at_least(epsilon: Epsilon) -> String {
+    if epsilon.get().is_infinite() {
+        return output::epsilon(epsilon);
+    }
+    output::significant_below(epsilon.get())
 }

@@ -39,6 +39,13 @@ pub fn significant_below(value: f64) -> String {
     digits(value, f64::floor)
 }
 
+/// So many decimals, rounded up: a printed noise keeps its budget.
+pub fn decimals_above(value: f64, places: usize) -> String {
+    let factor = 10f64.powi(places as i32);
+    let rounded = (value * factor).ceil() / factor;
+    format!("{:.*}", places, if rounded.is_finite() { rounded } else { value })
+}
+
 fn digits(value: f64, round: fn(f64) -> f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
@@ -96,5 +103,6 @@ mod tests {
         assert_eq!(significant(1.23e-9), "1.23e-9");
         assert_eq!(significant(0.0), "0");
         assert_eq!(epsilon(Epsilon::INFINITE), "no guarantee");
+        assert_eq!(decimals_above(3.730_631_635_3, 9), "3.730631636");
     }
 }

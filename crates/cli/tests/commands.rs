@@ -147,7 +147,7 @@ fn calibrate_serves_nodes_with_their_own_budgets() {
     );
     assert!((nodes[1]["noise_multiplier"].as_f64().unwrap() - 0.499888620).abs() < 1e-8);
     let table = text(&["calibrate", "--node", "clinic=1,1e-5", "--node", "bank=10,1e-5"]);
-    assert!(table.contains("3.730631635") && table.contains("bank"));
+    assert!(table.contains("3.730631636") && table.contains("bank"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+use serde_json::Value;
 use undertone_privacy::accountant::Accountant;
 use undertone_privacy::event::Event;
 use undertone_privacy::units::{Adjacency, Delta, Probability, Scale, Sensitivity};
@@ -75,4 +76,53 @@ fn small_deltas_do_not_jump() {
         );
         last = high;
     }
+}
+
+/// Numbers that a file may hold, put in the place of every number of every published event.
+#[test]
+fn every_number_of_an_event_may_be_extreme() {
+    let golden: Vec<Value> = serde_json::from_str(include_str!("golden/events.json")).unwrap();
+    let mut priced = 0;
+    for event in &golden {
+        for extreme in [0.0, 1e-300, 1e18, 1e300] {
+            for place in 0..numbers(&mut event.clone(), usize::MAX, 0.0) {
+                let mut changed = event.clone();
+                numbers(&mut changed, place, extreme);
+                let Ok(event) = serde_json::from_value::<Event>(changed) else { continue };
+                for accountant in [Accountant::Gdp, Accountant::Pld, Accountant::Rdp] {
+                    let adjacency = Adjacency::Replace;
+                    let bound = accountant.epsilon(&event, adjacency, Delta::new(1e-5).unwrap());
+                    if let Ok(bound) = bound {
+                        assert!(!bound.epsilon.get().is_nan(), "{event:?}");
+                        let lower = bound.epsilon_lower.map_or(0.0, |e| e.get());
+                        assert!(lower <= bound.epsilon.get(), "{event:?}: {bound:?}");
+                        priced += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(priced > 200, "{priced}");
+}
+
+/// Replaces the number at `place` (counted from 0), and returns how many there are.
+fn numbers(value: &mut Value, place: usize, by: f64) -> usize {
+    fn walk(value: &mut Value, place: usize, by: f64, seen: &mut usize) {
+        match value {
+            Value::Number(_) => {
+                if *seen == place {
+                    // Counts must look like counts to be read at all.
+                    let whole = by.fract() == 0.0 && by < 2e18;
+                    *value = if whole { Value::from(by as u64) } else { Value::from(by) };
+                }
+                *seen += 1;
+            }
+            Value::Array(items) => items.iter_mut().for_each(|v| walk(v, place, by, seen)),
+            Value::Object(map) => map.values_mut().for_each(|v| walk(v, place, by, seen)),
+            _ => {}
+        }
+    }
+    let mut seen = 0;
+    walk(value, place, by, &mut seen);
+    seen
 }

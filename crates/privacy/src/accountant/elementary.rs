@@ -10,6 +10,10 @@ use crate::event::{
 };
 use crate::units::{Adjacency, Sensitivity};
 
+/// Up to so many coordinates the quadrature of K-norm noise is accurate; beyond, only its pure
+/// bound is used.
+pub(crate) const MOST_DIMENSIONS: u64 = 100_000_000;
+
 /// What bounds every divergence between neighbours.
 #[derive(Clone, Debug)]
 pub(crate) enum Dominating {
@@ -89,8 +93,12 @@ pub(crate) fn dominating(event: &Event, adjacency: Adjacency) -> Option<Dominati
         Event::Pure(_) => exact(Pair::Response { epsilon: pure_epsilon(event, adjacency)? }),
         Event::KNorm(k) => {
             let w = knorm_w(k, adjacency)?;
-            if k.dimension == 1 || w == 0.0 {
-                return exact(Pair::Laplace { epsilon: w });
+            match k.dimension {
+                // One coordinate (or none) is Laplace noise.
+                0 | 1 => return exact(Pair::Laplace { epsilon: w }),
+                _ if w == 0.0 => return exact(Pair::Laplace { epsilon: w }),
+                d if d > MOST_DIMENSIONS => return response(event, adjacency),
+                _ => {}
             }
             Some(Dominating::Profile(Profile::KNorm(KNormLoss::new(w, k.dimension))))
         }
@@ -172,7 +180,9 @@ fn objective_profile(objective: &ObjectivePerturbation, adjacency: Adjacency) ->
         ObjectiveNoise::Gaussian(g) => {
             Profile::Gaussian { mu: ratio(&g.sensitivity, g.sigma.get(), Adjacency::AddRemove)? }
         }
-        ObjectiveNoise::KNorm(k) if objective.sign_definite && k.dimension > 1 => {
+        ObjectiveNoise::KNorm(k)
+            if objective.sign_definite && (2..=MOST_DIMENSIONS).contains(&k.dimension) =>
+        {
             Profile::KNorm(KNormLoss::new(knorm_w(k, Adjacency::AddRemove)?, k.dimension))
         }
         ObjectiveNoise::KNorm(_) => return None,
@@ -202,7 +212,7 @@ fn saga_visible(saga: &SagaTable, adjacency: Adjacency) -> Option<Dominating> {
         return None;
     }
     let (hit, idle) = saga_mus(saga);
-    let chance = 1.0 / saga.records as f64;
+    let chance = 1.0 / saga.records.max(1) as f64;
     Some(Dominating::Visible(vec![
         (chance, Pair::Gaussian { mu: hit }),
         (1.0 - chance, Pair::Gaussian { mu: idle }),
@@ -212,7 +222,7 @@ fn saga_visible(saga: &SagaTable, adjacency: Adjacency) -> Option<Dominating> {
 /// Sizes of a round of printed SAGA in which the record is drawn, and of one in which it is not.
 pub(crate) fn saga_mus(saga: &SagaTable) -> (f64, f64) {
     let unit = saga.clip.get() / saga.sigma.get();
-    (4.0 * unit, 2.0 * unit / saga.records as f64)
+    (4.0 * unit, 2.0 * unit / saga.records.max(1) as f64)
 }
 
 pub(crate) fn knorm_w(k: &KNorm, adjacency: Adjacency) -> Option<f64> {

@@ -3,7 +3,7 @@
 use super::integral::Tabulated;
 use super::sampled::{LARGEST, SampledGaussian, at_order, ln_moment_of_curve};
 use crate::accountant::elementary::{
-    Dominating, dominating, gaussian_mu, inner_mu, pure_epsilon, saga_mus,
+    Dominating, MOST_DIMENSIONS, dominating, gaussian_mu, inner_mu, pure_epsilon, saga_mus,
 };
 use crate::accountant::knorm::KNormLoss;
 use crate::accountant::pair::Pair;
@@ -25,9 +25,13 @@ pub(crate) fn divergences(event: &Event, adjacency: Adjacency, orders: &[f64]) -
             noise.sensitivity.under(adjacency)?;
             each(&|a| discrete_gaussian(noise, adjacency, a))
         }
-        Event::KNorm(k) if k.dimension > 1 => {
+        Event::KNorm(k) if (2..=MOST_DIMENSIONS).contains(&k.dimension) => {
             let loss = KNormLoss::new(pure_epsilon(event, adjacency)?, k.dimension);
             each(&|a| loss.renyi(a))
+        }
+        Event::KNorm(k) if k.dimension > MOST_DIMENSIONS => {
+            let epsilon = pure_epsilon(event, adjacency)?;
+            each(&|a| pure(epsilon, a))
         }
         Event::Laplace(_) | Event::KNorm(_) => {
             let epsilon = pure_epsilon(event, adjacency)?;
@@ -132,7 +136,7 @@ fn saga_curve(saga: &SagaTable, adjacency: Adjacency, orders: &[f64]) -> Option<
     match (saga.sampling, adjacency) {
         (SagaSampling::Poisson { expected }, Adjacency::AddRemove) => {
             let unit = saga.clip.get() / saga.sigma.get();
-            let records = saga.records as f64;
+            let records = saga.records.max(1) as f64;
             let q = (expected.get() / records).min(1.0);
             // Every split of the noise is valid at every order; take the best of a fine set.
             let mut curve = vec![f64::INFINITY; orders.len()];
@@ -152,7 +156,7 @@ fn saga_curve(saga: &SagaTable, adjacency: Adjacency, orders: &[f64]) -> Option<
         }
         (SagaSampling::SingleIndex, Adjacency::Replace) => {
             let (hit, idle) = saga_mus(saga);
-            let chance = 1.0 / saga.records as f64;
+            let chance = 1.0 / saga.records.max(1) as f64;
             let moment = |a: f64, mu: f64| 0.5 * a * (a - 1.0) * mu * mu;
             let ln =
                 |a: f64| ln_add(chance.ln() + moment(a, hit), (-chance).ln_1p() + moment(a, idle));
