@@ -54,6 +54,8 @@ thread_local! {
     static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
 }
 
+/// Bound on the relative error that rounding makes in the masses of one round.
+const ROUNDING: f64 = 4e-14;
 /// Points added on either side of a window.
 const PADDING: i64 = 32;
 /// The longest transform.
@@ -91,7 +93,7 @@ impl TiltedSum {
             ln_total += count * ln_mgf;
             doubt += count * pmf.doubt;
             folded += count * pmf.folded;
-            ln_slack += count * 8.0 * f64::EPSILON;
+            ln_slack += count * ROUNDING;
             buffer.fill(0.0);
             let mut energy = 0.0;
             let mut place = pmf.first.rem_euclid(n as i64) as usize;
