@@ -38,7 +38,7 @@ const TARGETS: &[Target] = &[
 ];
 
 /// An epsilon (or a noise) may be larger than the peer's by this part and still be as tight.
-const TIGHTNESS: f64 = 1e-4;
+const TIGHTNESS: f64 = 1e-8;
 
 /// One line a target.
 pub fn table(ours: &[Record], theirs: &[Record]) -> String {
