@@ -214,7 +214,11 @@ impl Term<'_> {
 
     fn below(&self, step: f64, cut: f64) -> Pmf {
         match self {
-            Term::Pair(pair) => Pmf::below(pair, step, cut),
+            Term::Pair(pair) => {
+                let pmf = Pmf::below(pair, step, cut);
+                // A law narrower than the grid loses more than it has: better to leave it out.
+                if pmf.doubt > 100.0 * cut { Pmf::nothing(step) } else { pmf }
+            }
             Term::Profile(_) | Term::Visible(_) => {
                 unreachable!("a lower bound is only asked of exact pairs")
             }

@@ -112,6 +112,11 @@ impl Pmf {
         Pmf { step, first, masses, doubt, folded: 0.0 }
     }
 
+    /// A loss of zero: dominated by everything.
+    pub fn nothing(step: f64) -> Pmf {
+        Pmf { step, first: 0, masses: vec![1.0], doubt: 0.0, folded: 0.0 }
+    }
+
     /// A distribution that dominates every mechanism whose profile, in both directions, is at
     /// most `exp(ln_delta(epsilon))`.
     pub fn above_profile(ln_delta: impl Fn(f64) -> f64, step: f64, reach: f64) -> Pmf {
