@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::graph::{Graph, NodeId};
-use crate::spectrum::laplacian_max;
+use crate::spectrum::{SpectrumError, laplacian_max};
 
 /// A rule that turns a graph into weights.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +58,9 @@ pub enum MixingError {
         /// The largest degree.
         degree: usize,
     },
+    /// The largest eigenvalue of the Laplacian is not known.
+    #[error("the largest eigenvalue of the Laplacian: {0}")]
+    Spectrum(#[from] SpectrumError),
     /// A lazy matrix keeps a share below one.
     #[error("the share kept is {0}, but has to be at least 0 and below 1")]
     Share(f64),
@@ -126,7 +129,7 @@ impl Mixing {
             }
             Weights::LaplacianMax => {
                 // Without an edge there is nothing to divide: everybody keeps its own.
-                let lambda = laplacian_max(graph).map_or(1.0, |max| max.estimate.max(1.0));
+                let lambda = laplacian_max(graph)?.estimate.max(1.0);
                 Self::of(graph, |_, _| 2.0 / (3.0 * lambda), Own::Rest)
             }
             Weights::Metropolis => {

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::draw::{Stream, below, generator, shuffle};
+use rand::Rng;
+
+use crate::draw::{Stream, generator, shuffle};
 use crate::family::{Family, FamilyError, ahead, n_hops};
 use crate::graph::{Graph, GraphError};
 use crate::mixing::{Mixing, MixingError, Weights};
@@ -149,10 +151,8 @@ impl Schedule {
             }
             Self::PerRound { family, seed } => {
                 // The round's own seed comes from the round's own stream.
-                let mut rng = generator(*seed, Stream::Round(round));
-                let high = u64::from(below(&mut rng, u32::MAX));
-                let low = u64::from(below(&mut rng, u32::MAX));
-                Cow::Owned(family.build(high << 32 | low)?)
+                let own = generator(*seed, Stream::Round(round)).next_u64();
+                Cow::Owned(family.build(own)?)
             }
         })
     }
@@ -172,7 +172,7 @@ impl Schedule {
         let n_rounds = self.period().map_or(window, |period| period.min(window));
         let mut n_nodes = 0;
         let mut edges = Vec::new();
-        for round in start..start + n_rounds {
+        for round in start..start.saturating_add(n_rounds) {
             let graph = self.graph_at(round)?;
             n_nodes = graph.n_nodes();
             edges.extend(graph.edges().map(|(a, b)| (a.0, b.0)));
@@ -186,7 +186,10 @@ impl Schedule {
     pub fn check_windows(&self, window: u64, horizon: u64) -> Result<WindowCheck, ScheduleError> {
         for start in 0..self.period().unwrap_or(horizon) {
             if !self.union_over(start, window)?.is_strongly_connected() {
-                return Err(ScheduleError::NotConnected { start, end: start + window - 1 });
+                return Err(ScheduleError::NotConnected {
+                    start,
+                    end: start.saturating_add(window - 1),
+                });
             }
         }
         Ok(self.period().map_or(WindowCheck::Before(horizon), |_| WindowCheck::Always))

@@ -69,7 +69,9 @@ fn the_exponential_graph_of_eight() {
 
 #[test]
 fn regular_graphs_are_regular() {
-    for (nodes, degree) in [(10, 3), (11, 4), (10, 8), (10, 9), (50, 20), (51, 40), (2000, 10)] {
+    for (nodes, degree) in
+        [(10, 3), (11, 4), (10, 8), (10, 9), (50, 20), (41, 20), (100, 49), (51, 40), (2000, 10)]
+    {
         let family = Family::RandomRegular { nodes, degree, connected: true };
         for seed in 0..3 {
             let graph = family.build(seed).unwrap();

@@ -13,7 +13,10 @@ fn sum(x: &[f64], d: usize, k: usize) -> f64 {
 proptest! {
     #[test]
     fn doubly_stochastic_weights_keep_the_mean(
-        nodes in 1_u32..30, p in 0.0..1.0, seed: u64, values in prop::collection::vec(-5.0..5.0, 90),
+        nodes in 1_u32..30,
+        p in 0.0..1.0,
+        seed: u64,
+        values in prop::collection::vec(-5.0..5.0, 90),
     ) {
         let family = Family::ErdosRenyi { nodes, probability: p, connected: false };
         let graph = family.build(seed).unwrap();
@@ -35,7 +38,10 @@ proptest! {
 
     #[test]
     fn out_weights_keep_the_sum_and_in_weights_keep_constants(
-        nodes in 1_u32..30, p in 0.0..1.0, seed: u64, values in prop::collection::vec(-5.0..5.0, 60),
+        nodes in 1_u32..30,
+        p in 0.0..1.0,
+        seed: u64,
+        values in prop::collection::vec(-5.0..5.0, 60),
     ) {
         let family = Family::DirectedErdosRenyi { nodes, probability: p, connected: false };
         let graph = family.build(seed).unwrap();
