@@ -71,7 +71,9 @@ pub enum Family {
         /// How many binary digits.
         dimension: u32,
     },
-    /// Every node is heard by the same number of others, drawn without repetition.
+    /// Every node is heard by the same number of others, drawn without repetition. About
+    /// `nodes * exp(-degree)` nodes hear nobody, so `connected` needs many draws (or fails) once
+    /// that is well above one.
     OutRegular {
         /// How many nodes.
         nodes: u32,

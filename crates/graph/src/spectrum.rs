@@ -28,7 +28,8 @@ pub enum SpectrumError {
 }
 
 /// The second largest modulus of the eigenvalues of symmetric weights: every round of mixing
-/// shrinks the distance from the mean at least by this factor. Zero for a single node.
+/// shrinks the distance from the mean at least by this factor. Zero for a single node. Beyond 4096
+/// nodes the iteration stops when the gap changes by less than a millionth between two looks.
 pub fn second_eigenvalue(mixing: &Mixing) -> Result<f64, SpectrumError> {
     if !mixing.properties().symmetric {
         return Err(SpectrumError::NotSymmetric);
@@ -48,7 +49,7 @@ pub fn spectral_gap(mixing: &Mixing) -> Result<f64, SpectrumError> {
 /// The largest eigenvalue of a graph's Laplacian.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaplacianMax {
-    /// Converged to about twelve digits, from below.
+    /// Converged from below, to about twelve digits up to 4096 nodes and some five beyond.
     pub estimate: f64,
     /// Certainly no less: the largest sum of two neighbours' degrees (Anderson and Morley,
     /// "Eigenvalues of the Laplacian of a graph", 1985), or the number of nodes if that is less.
