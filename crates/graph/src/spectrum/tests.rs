@@ -138,3 +138,14 @@ fn rounds_are_counted() {
     assert_eq!(rounds_to(f64::NAN, 1e-6), None);
     assert_eq!(rounds_to(0.5, 0.0), None);
 }
+
+#[test]
+fn the_gap_of_a_long_path_has_six_digits() {
+    let nodes = 5000;
+    let mixing =
+        Mixing::new(&Family::Path { nodes }.build(0).unwrap(), Weights::Laplacian { kappa: 3.0 });
+    let gap = spectral_gap(&mixing.unwrap()).unwrap();
+    let half = (PI / f64::from(nodes) / 2.0).sin();
+    let expected = 4.0 * half * half / 3.0;
+    assert!((gap / expected - 1.0).abs() < 1e-6, "{gap} is not {expected}");
+}
