@@ -144,11 +144,17 @@ fn poisson_sampled(s: &Sampled, adjacency: Adjacency) -> Option<Dominating> {
     if mu == 0.0 {
         return Some(Dominating::Pair { pair: Pair::Gaussian { mu }, exact: true });
     }
-    let pair = match adjacency {
-        Adjacency::AddRemove => Pair::SampledRemove { q, mu },
-        Adjacency::Replace => Pair::SampledReplace { q, mu },
-    };
-    Some(Dominating::Pair { pair, exact: true })
+    Some(match adjacency {
+        Adjacency::AddRemove => {
+            Dominating::Pair { pair: Pair::SampledRemove { q, mu }, exact: true }
+        }
+        Adjacency::Replace => {
+            // Attained only if two records may pull in opposite directions with all their force.
+            let swap = inner_mu(&s.event, Adjacency::Replace);
+            let exact = swap.is_some_and(|swap| swap >= 2.0 * mu * (1.0 - 1e-12));
+            Dominating::Pair { pair: Pair::SampledReplace { q, mu }, exact }
+        }
+    })
 }
 
 fn sampled_pure(s: &Sampled, adjacency: Adjacency) -> Option<f64> {

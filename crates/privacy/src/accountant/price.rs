@@ -118,7 +118,9 @@ fn gdp_epsilon(
         return Ok((epsilon, None, theorem));
     }
     if shift == 0.0 {
-        return Ok((epsilon, Some(exact), "Dong, Roth, Su 2019, Gaussian composition (exact)"));
+        // The same number seen from below: rounded down by more than it was rounded up.
+        let lower = Epsilon::new(exact.get() * (1.0 - 1e-9)).expect("a part of an epsilon");
+        return Ok((epsilon, Some(lower), "Dong, Roth, Su 2019, Gaussian composition (exact)"));
     }
     let theorem = "basic composition of the pure part with the exact Gaussian profile";
     Ok((epsilon, None, theorem))

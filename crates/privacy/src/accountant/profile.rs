@@ -44,9 +44,12 @@ impl Profile {
                 ln_objective(base, epsilon - curvature.ln_1p(), *sign_definite)
             }
             Profile::ObjectiveReplace { mu, curvature } => {
-                let rest = (epsilon - curvature.ln_1p()).max(0.0);
-                let twice = std::f64::consts::LN_2 + ln_gaussian_delta(rest, *mu);
-                ln_add(twice, ln_gaussian_delta(rest, 2.0 * mu)).min(0.0)
+                let rest = epsilon - curvature.ln_1p();
+                let above = |rest: f64| {
+                    let twice = std::f64::consts::LN_2 + ln_gaussian_delta(rest, *mu);
+                    ln_add(twice, ln_gaussian_delta(rest, 2.0 * mu)).min(0.0)
+                };
+                if rest >= 0.0 { above(rest) } else { ln_below(rest, above(0.0)) }
             }
             Profile::Path(base) => {
                 (base.ln_delta(0.5 * epsilon) + ln_add(0.0, 0.5 * epsilon)).min(0.0)
@@ -95,14 +98,18 @@ fn unsampled(epsilon: f64, q: f64) -> f64 {
     }
 }
 
+/// Below zero a loss that is never negative gives `1 - e^rest (1 - delta(0))`, not `delta(0)`.
+fn ln_below(rest: f64, ln_at_zero: f64) -> f64 {
+    (-expm1(rest + (-ln_at_zero.exp()).ln_1p())).ln()
+}
+
 /// Theory 2.2, OBJ mode, with `rest` = epsilon minus the log-determinant.
 fn ln_objective(base: &Profile, rest: f64, sign_definite: bool) -> f64 {
     if sign_definite {
         if rest >= 0.0 {
             return base.ln_delta(rest);
         }
-        // 1 - e^rest (1 - delta(0)): for the Gaussian 1 - delta(0) is 2 Phi(-mu/2).
-        return (-expm1(rest + (-base.ln_delta(0.0).exp()).ln_1p())).ln();
+        return ln_below(rest, base.ln_delta(0.0));
     }
     let Profile::Gaussian { mu } = base else {
         // Only the Gaussian has a two-sided bound; without one nothing is promised.
@@ -175,6 +182,17 @@ mod tests {
         let two = objective(0.3, 0.01, false);
         near(two.ln_delta(0.5), 0.01632598249, 1e-9);
         near(two.ln_delta(0.02), 0.2281427363, 1e-9);
+    }
+
+    #[test]
+    fn below_the_curvature_a_replacement_costs_more_not_less() {
+        let profile = Profile::ObjectiveReplace { mu: 0.02, curvature: 0.5 };
+        let at = |epsilon: f64| profile.ln_delta(epsilon).exp();
+        let ld = 1.5_f64.ln();
+        // All mass may sit at the log-determinant itself: 1 - e^-ld at epsilon 0, at the least.
+        assert!(at(0.0) >= 1.0 - (-ld).exp(), "{}", at(0.0));
+        assert!(at(0.5 * ld) > at(ld) && at(0.0) > at(0.5 * ld));
+        assert!((at(ld * (1.0 - 1e-9)) / at(ld) - 1.0).abs() < 1e-6);
     }
 
     #[test]

@@ -170,3 +170,16 @@ fn delta_inverts_epsilon_and_data_without_noise_has_no_guarantee() {
         assert_eq!((bound.epsilon, bound.theorem), (Epsilon::INFINITE, "no guarantee"));
     }
 }
+
+#[test]
+fn a_smaller_replace_sensitivity_leaves_no_lower_bound() {
+    let q = Probability::new(0.1).unwrap();
+    let at = |replace: f64| {
+        let sensitivity = Sensitivity::both(1.0, replace).unwrap();
+        let event = Event::gaussian(sensitivity, Scale::new(2.0).unwrap()).poisson_sampled(q);
+        Accountant::Pld.epsilon(&event, Adjacency::Replace, delta(1e-5)).unwrap()
+    };
+    assert!(at(2.0).epsilon_lower.is_some());
+    assert_eq!(at(1.2).epsilon_lower, None);
+    assert_eq!(at(1.2).epsilon, at(2.0).epsilon);
+}
