@@ -41,6 +41,7 @@
 //! ```
 
 mod above_threshold;
+mod exposure;
 mod gaussian;
 mod grouped;
 mod knorm;
@@ -59,6 +60,7 @@ use crate::release::{Guarded, Norm, Secret};
 use crate::units::{Scale, Sensitivity};
 
 pub use self::above_threshold::{AboveThresholdMechanism, AboveThresholdRun};
+pub use self::exposure::Exposure;
 pub use self::gaussian::GaussianMechanism;
 pub use self::grouped::GroupedGaussian;
 pub use self::knorm::KNormMechanism;

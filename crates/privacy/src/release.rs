@@ -59,6 +59,7 @@ impl<T> Released<T> {
     }
 
     /// The value.
+    #[inline(always)]
     pub fn get(&self) -> &T {
         &self.value
     }
@@ -72,6 +73,12 @@ impl<T> Released<T> {
     /// must not look at private data; it is meant for protocols, which never see any.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Released<U> {
         Released { value: f(self.value) }
+    }
+
+    /// Post-processing in place; the same promise as for [`Released::map`].
+    #[inline(always)]
+    pub fn update<U>(&mut self, f: impl FnOnce(&mut T) -> U) -> U {
+        f(&mut self.value)
     }
 
     /// Two released values as one.

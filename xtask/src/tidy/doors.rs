@@ -17,7 +17,7 @@ const DOORS: &[Door] = &[
     Door {
         name: "Released::public",
         callers: &[
-            "crates/node/src/experiment.rs",
+            "crates/protocol/src/initial.rs",
             "crates/privacy/src/release.rs",
             "crates/protocol/src/wire.rs",
         ],

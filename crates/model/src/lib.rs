@@ -1,0 +1,18 @@
+//! Objectives: what nodes minimise together, and data sets to try them on.
+//! It never knows privacy or the network, and offers what others decide to release.
+//!
+//! ```
+//! use undertone_model::Mean;
+//!
+//! let mean = Mean::new(2, &[1.0, 2.0, 3.0, 6.0]);
+//! let mut gradient = [0.0; 2];
+//! mean.gradient(&[2.0, 2.0], &mut gradient);
+//! assert_eq!(gradient, [0.0, -4.0]);
+//! ```
+
+#![deny(missing_docs)]
+
+mod mean;
+pub mod synthetic;
+
+pub use mean::Mean;

@@ -1,0 +1,182 @@
+//! A node's data, and the noise of what leaves it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use undertone_model::Mean;
+use undertone_privacy::accountant::gdp;
+use undertone_privacy::event::Event;
+use undertone_privacy::mechanism::{Exposure, GaussianMechanism};
+use undertone_privacy::release::{Norm, Secret};
+use undertone_privacy::units::{Adjacency, Delta, Epsilon, OutOfRange, Scale, Sensitivity, Unit};
+use undertone_protocol::Domain;
+use undertone_real::Real;
+
+/// What a vector is clipped to before anything is computed from it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "clip")]
+pub enum Bound {
+    /// Every coordinate within `[-radius, radius]`.
+    Box {
+        /// Half the side.
+        radius: f64,
+    },
+    /// Euclidean norm at most `radius`.
+    Ball {
+        /// The radius.
+        radius: f64,
+    },
+}
+
+impl Bound {
+    fn domain(self) -> Domain {
+        match self {
+            Self::Box { radius } => Domain::Box { radius },
+            Self::Ball { radius } => Domain::Ball { radius },
+        }
+    }
+}
+
+/// A node's own vector, or the mean of its records. It cannot be read, only released.
+pub struct PrivateVector {
+    values: Vec<f64>,
+    bound: Bound,
+    records: u64,
+}
+
+impl PrivateVector {
+    /// One vector, clipped. With `records` above one it is the mean of that many records, each of
+    /// which the caller has clipped to the bound; their number is public.
+    pub fn new(mut values: Vec<f64>, bound: Bound, records: u64) -> Self {
+        bound.domain().project(&mut values);
+        Self { values, bound, records: records.max(1) }
+    }
+
+    /// The mean of `records`, given one after the other, each clipped to the bound.
+    pub fn mean_of(dimension: usize, mut records: Vec<f64>, bound: Bound) -> Self {
+        records.chunks_mut(dimension).for_each(|record| bound.domain().project(record));
+        let mean = Mean::new(dimension, &records);
+        let n = mean.records().max(1);
+        Self { values: mean.sum().iter().map(|v| v / n as f64).collect(), bound, records: n }
+    }
+
+    /// How far replacing one unit (the whole vector, or one record of the mean) moves it: the
+    /// diameter of the bound over the number of records.
+    pub fn sensitivity(&self) -> Sensitivity {
+        let moved = self.bound.domain().diameter(self.values.len()) / self.records as f64;
+        Sensitivity::under_only(Adjacency::Replace, moved).expect("a bound is finite")
+    }
+
+    /// What is hidden.
+    pub fn unit(&self) -> Unit {
+        if self.records == 1 { Unit::Node } else { Unit::Record }
+    }
+
+    /// The number of coordinates.
+    pub fn dimension(&self) -> usize {
+        self.values.len()
+    }
+
+    pub(crate) fn secret<R: Real>(&self) -> Secret<Vec<R>> {
+        // Narrowing rounds to the nearest, which may be outside of the bound by an ulp; one step
+        // towards zero is inside.
+        let narrow = |v: f64| {
+            let near = R::from_f64(v);
+            if near.to_f64().abs() > v.abs() { R::from_f64(v * (1.0 - 1e-7)) } else { near }
+        };
+        let values = self.values.iter().map(|v| narrow(*v)).collect();
+        Secret::declare(values, Norm::L2, self.sensitivity())
+    }
+}
+
+/// A node's records, of which only projected gradient steps leave.
+pub struct PrivateSteps {
+    mean: Mean,
+    domain: Domain,
+}
+
+impl PrivateSteps {
+    /// Mean estimation within a set, to which the records are clipped.
+    pub fn new(dimension: usize, mut records: Vec<f64>, domain: Domain) -> Self {
+        records.chunks_mut(dimension).for_each(|record| domain.project(record));
+        Self { mean: Mean::new(dimension, &records), domain }
+    }
+
+    /// How far replacing one record moves a step: gradients differ by the distance of two records,
+    /// and the projection brings points no further apart.
+    pub fn sensitivity(&self, step: f64) -> Result<Sensitivity, OutOfRange> {
+        let moved = step * self.domain.diameter(self.mean.dimension());
+        Sensitivity::under_only(Adjacency::Replace, moved)
+    }
+
+    /// How many records there are; public.
+    pub fn records(&self) -> u64 {
+        self.mean.records()
+    }
+
+    pub(crate) fn secret<R: Real>(
+        &self,
+        at: &[R],
+        step: f64,
+    ) -> Result<Secret<Vec<R>>, OutOfRange> {
+        let mut x = at.to_vec();
+        self.mean.gradient(at, &mut x);
+        let step_size = R::from_f64(step);
+        x.iter_mut().zip(at).for_each(|(x, at)| *x = *at - step_size * *x);
+        self.domain.project(&mut x);
+        Ok(Secret::declare(x, Norm::L2, self.sensitivity(step)?))
+    }
+}
+
+/// What is added to an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Noise {
+    /// Nothing: no guarantee.
+    Exposed,
+    /// Normal noise of this standard deviation.
+    Gaussian(Scale),
+}
+
+impl Noise {
+    /// The least noise that keeps the budget when a query of this sensitivity is released once.
+    ///
+    /// # Guarantee
+    ///
+    /// Replace-one, exactly `(epsilon, delta)` or better (Balle and Wang 2018; theory E1).
+    pub fn calibrated(
+        sensitivity: &Sensitivity,
+        epsilon: Epsilon,
+        delta: Delta,
+    ) -> Result<Self, OutOfRange> {
+        let moved = sensitivity.under(Adjacency::Replace).expect("vectors are bounded");
+        let mu = gdp::mu(epsilon, delta).get();
+        // Against rounding in the ledger's sum of squares.
+        Ok(Self::Gaussian(Scale::new(moved / mu * (1.0 + 1e-12))?))
+    }
+
+    /// The event of releasing a query of this sensitivity once.
+    pub fn event(&self, sensitivity: Sensitivity) -> Event {
+        match *self {
+            Self::Exposed => Exposure.event(),
+            Self::Gaussian(sigma) => GaussianMechanism { sensitivity, sigma }.event(),
+        }
+    }
+}
+
+/// What an oracle answers from: data and noise.
+pub enum Private {
+    /// [`Question::Vector`](undertone_protocol::Question::Vector), once.
+    Vector(PrivateVector, Noise),
+    /// [`Question::Step`](undertone_protocol::Question::Step) `t` with the noise number `t - 1`.
+    Steps(PrivateSteps, Arc<[Noise]>),
+}
+
+impl Private {
+    /// What is hidden.
+    pub fn unit(&self) -> Unit {
+        match self {
+            Self::Vector(vector, _) => vector.unit(),
+            Self::Steps(..) => Unit::Record,
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! Messages: one row of numbers a node and round, by reference.
+//!
+//! Only released values get into a [`Slot`] (invariant I1), so whatever is in a [`Mail`] or a
+//! [`Message`] may be sent.
+//!
+//! ```compile_fail,E0308
+//! use undertone_graph::NodeId;
+//! use undertone_protocol::{Mail, Shape};
+//! let mut mail = Mail::<f64>::new(1, Shape::dense(2));
+//! mail.slot(NodeId(0)).send(&vec![1.0, 2.0]);
+//! ```
+//!
+//! ```
+//! use undertone_graph::NodeId;
+//! use undertone_privacy::release::Released;
+//! use undertone_protocol::{Mail, Shape};
+//! let mut mail = Mail::<f64>::new(1, Shape::dense(2));
+//! mail.slot(NodeId(0)).send(&Released::public(vec![1.0, 2.0]));
+//! ```
+
+use undertone_graph::NodeId;
+use undertone_privacy::release::Released;
+use undertone_real::Real;
+
+use crate::topology::Neighbourhood;
+
+/// How large the messages of an algorithm are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// How many numbers.
+    pub width: usize,
+    /// How many coordinates a mask tells apart; zero for messages that are sent in full. It
+    /// divides the width: a coordinate stands for every `mask_bits`-th number.
+    pub mask_bits: usize,
+}
+
+impl Shape {
+    /// All numbers are sent.
+    pub const fn dense(width: usize) -> Self {
+        Self { width, mask_bits: 0 }
+    }
+
+    /// `planes` rows of `mask_bits` numbers each, of which the same coordinates are sent.
+    pub const fn masked(mask_bits: usize, planes: usize) -> Self {
+        Self { width: mask_bits * planes, mask_bits }
+    }
+
+    /// Words of a mask.
+    pub const fn words(&self) -> usize {
+        self.mask_bits.div_ceil(64)
+    }
+}
+
+/// What of a row is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Nothing: the hearers are told that there is no news.
+    #[default]
+    Silent,
+    /// All numbers.
+    Dense,
+    /// Those that the mask marks; the others are zero.
+    Masked,
+}
+
+/// The messages of one round: a row of numbers for every node, in one piece of memory.
+#[derive(Debug)]
+pub struct Mail<R> {
+    shape: Shape,
+    values: Vec<R>,
+    masks: Vec<u64>,
+    extents: Vec<Extent>,
+}
+
+impl<R: Real> Mail<R> {
+    /// Empty rows.
+    pub fn new(n_nodes: usize, shape: Shape) -> Self {
+        Self {
+            shape,
+            values: vec![R::ZERO; n_nodes * shape.width],
+            masks: vec![0; n_nodes * shape.words()],
+            extents: vec![Extent::Silent; n_nodes],
+        }
+    }
+
+    /// Where a node writes its message.
+    pub fn slot(&mut self, node: NodeId) -> Slot<'_, R> {
+        self.whole().slot_of(node.idx())
+    }
+
+    /// The rows cut into parts of `nodes_each`, for threads to fill.
+    pub fn parts(&mut self, nodes_each: usize) -> Vec<MailPart<'_, R>> {
+        let n_parts = self.extents.len().div_ceil(nodes_each);
+        let mut parts = Vec::with_capacity(n_parts);
+        let mut rest = self.whole();
+        while rest.extents.len() > nodes_each {
+            let (first, last) = rest.split(nodes_each);
+            parts.push(first);
+            rest = last;
+        }
+        parts.push(rest);
+        parts
+    }
+
+    /// What a node wrote.
+    #[inline(always)]
+    pub fn letter(&self, from: NodeId) -> Letter<'_, R> {
+        let (idx, Shape { width, .. }, words) = (from.idx(), self.shape, self.shape.words());
+        Letter {
+            shape: self.shape,
+            values: &self.values[idx * width..][..width],
+            mask: &self.masks[idx * words..][..words],
+            extent: self.extents[idx],
+        }
+    }
+
+    /// The messages that a node hears if none is lost, in order.
+    #[inline(always)]
+    pub fn heard_by<'a>(
+        &'a self,
+        around: &Neighbourhood<'a>,
+    ) -> impl Iterator<Item = (NodeId, Letter<'a, R>)> {
+        around.heard.iter().map(|&from| (from, self.letter(from)))
+    }
+
+    fn whole(&mut self) -> MailPart<'_, R> {
+        MailPart {
+            shape: self.shape,
+            values: &mut self.values,
+            masks: &mut self.masks,
+            extents: &mut self.extents,
+        }
+    }
+}
+
+/// The rows of some nodes.
+#[derive(Debug)]
+pub struct MailPart<'m, R> {
+    shape: Shape,
+    values: &'m mut [R],
+    masks: &'m mut [u64],
+    extents: &'m mut [Extent],
+}
+
+impl<'m, R: Real> MailPart<'m, R> {
+    /// The slot of the part's `idx`-th node.
+    #[inline(always)]
+    pub fn slot(&mut self, idx: usize) -> Slot<'_, R> {
+        let (width, words) = (self.shape.width, self.shape.words());
+        Slot {
+            shape: self.shape,
+            values: &mut self.values[idx * width..][..width],
+            mask: &mut self.masks[idx * words..][..words],
+            extent: &mut self.extents[idx],
+        }
+    }
+
+    fn slot_of(self, idx: usize) -> Slot<'m, R> {
+        let (width, words) = (self.shape.width, self.shape.words());
+        Slot {
+            shape: self.shape,
+            values: &mut self.values[idx * width..][..width],
+            mask: &mut self.masks[idx * words..][..words],
+            extent: &mut self.extents[idx],
+        }
+    }
+
+    fn split(self, nodes: usize) -> (Self, Self) {
+        let shape = self.shape;
+        let (values, more_values) = self.values.split_at_mut(nodes * shape.width);
+        let (masks, more_masks) = self.masks.split_at_mut(nodes * shape.words());
+        let (extents, more_extents) = self.extents.split_at_mut(nodes);
+        let first = Self { shape, values, masks, extents };
+        (first, Self { shape, values: more_values, masks: more_masks, extents: more_extents })
+    }
+}
+
+/// Where one message is written. Only released values can be.
+#[derive(Debug)]
+pub struct Slot<'m, R> {
+    shape: Shape,
+    values: &'m mut [R],
+    mask: &'m mut [u64],
+    extent: &'m mut Extent,
+}
+
+impl<R: Real> Slot<'_, R> {
+    /// Sends all of it.
+    #[inline(always)]
+    pub fn send(&mut self, values: &Released<Vec<R>>) {
+        self.values.copy_from_slice(values.get());
+        *self.extent = Extent::Dense;
+    }
+
+    /// Sends the coordinates that the mask marks; the numbers of a coordinate are `mask_bits`
+    /// apart. Unsent numbers are zero for whoever reads.
+    #[inline(always)]
+    pub fn send_masked(&mut self, values: &Released<Vec<R>>, mask: &[u64]) {
+        self.mask.copy_from_slice(mask);
+        *self.extent = Extent::Masked;
+        let bits = self.shape.mask_bits;
+        for (out, plane) in self.values.chunks_mut(bits).zip(values.get().chunks(bits)) {
+            for ((out, plane), half) in
+                out.chunks_mut(HALF).zip(plane.chunks(HALF)).zip(halves(mask))
+            {
+                for (k, (out, value)) in out.iter_mut().zip(plane).enumerate() {
+                    *out = if half >> k & 1 == 1 { *value } else { R::ZERO };
+                }
+            }
+        }
+    }
+
+    /// Multiplies the coordinates that the mask marks by `share` and sends what they are then:
+    /// [`Slot::send_masked`] in one pass over memory.
+    #[inline(always)]
+    pub fn deal(&mut self, values: &mut Released<Vec<R>>, share: R, mask: &[u64]) {
+        self.mask.copy_from_slice(mask);
+        *self.extent = Extent::Masked;
+        let bits = self.shape.mask_bits;
+        values.update(
+            #[inline(always)]
+            |values| {
+                for (out, values) in self.values.chunks_mut(bits).zip(values.chunks_mut(bits)) {
+                    let (out, out_rest) = out.as_chunks_mut::<HALF>();
+                    let (values, rest) = values.as_chunks_mut::<HALF>();
+                    let mut halves = halves(mask);
+                    for ((out, values), half) in out.iter_mut().zip(values).zip(&mut halves) {
+                        deal(out, values, share, half);
+                    }
+                    deal(out_rest, rest, share, halves.next().unwrap_or_default());
+                }
+            },
+        );
+    }
+
+    /// Tells the hearers that there is nothing new.
+    pub fn stay_silent(&mut self) {
+        self.values.fill(R::ZERO);
+        *self.extent = Extent::Silent;
+    }
+}
+
+/// As many bits as a single-precision number has.
+const HALF: usize = 32;
+
+#[inline(always)]
+fn deal<R: Real>(out: &mut [R], values: &mut [R], share: R, half: u32) {
+    for (k, (out, value)) in out.iter_mut().zip(values).enumerate() {
+        // By exact arithmetic with zero and one: a branch would become a masked store, which some
+        // processors do slowly.
+        let on = if half >> k & 1 == 1 { R::ONE } else { R::ZERO };
+        let (held, dealt) = (*value * on, *value * share * on);
+        *out = dealt;
+        *value = *value - held + dealt;
+    }
+}
+
+/// The words of a mask in halves: as wide as a single-precision number, which vectorises better.
+#[inline(always)]
+pub(crate) fn halves(mask: &[u64]) -> impl Iterator<Item = u32> {
+    mask.iter().flat_map(|word| [*word as u32, (*word >> 32) as u32])
+}
+
+/// A message as its reader sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Letter<'a, R> {
+    pub(crate) shape: Shape,
+    values: &'a [R],
+    mask: &'a [u64],
+    pub(crate) extent: Extent,
+}
+
+impl<'a, R: Real> Letter<'a, R> {
+    /// All numbers, zero where not sent.
+    #[inline(always)]
+    pub fn values(&self) -> &'a [R] {
+        self.values
+    }
+
+    /// Which coordinates were sent, as the bits of words; none if all were.
+    #[inline(always)]
+    pub fn mask(&self) -> Option<&'a [u64]> {
+        (self.extent == Extent::Masked).then_some(self.mask)
+    }
+
+    /// Whether there is no news.
+    pub fn is_silent(&self) -> bool {
+        self.extent == Extent::Silent
+    }
+
+    /// Whether all numbers are finite.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.values.iter().all(|v| v.is_finite())
+    }
+
+    /// How many numbers were sent.
+    pub fn sent(&self) -> usize {
+        match self.extent {
+            Extent::Silent => 0,
+            Extent::Dense => self.values.len(),
+            Extent::Masked => {
+                let marked: u32 = self.mask.iter().map(|word| word.count_ones()).sum();
+                marked as usize * (self.shape.width / self.shape.mask_bits)
+            }
+        }
+    }
+}
+
+/// A message that outlives its round: on the way, or waiting to be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message<R> {
+    round: u64,
+    shape: Shape,
+    values: Vec<R>,
+    mask: Vec<u64>,
+    extent: Extent,
+}
+
+impl<R: Real> Message<R> {
+    /// A message of what `write` puts into its slot.
+    pub fn write(round: u64, shape: Shape, write: impl FnOnce(&mut Slot<'_, R>)) -> Self {
+        let values = vec![R::ZERO; shape.width];
+        let mask = vec![0; shape.words()];
+        let mut message = Self { round, shape, values, mask, extent: Extent::Silent };
+        let Self { values, mask, extent, .. } = &mut message;
+        write(&mut Slot { shape, values, mask, extent });
+        message
+    }
+
+    /// The round it belongs to.
+    pub fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// How large it is.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// What it says.
+    pub fn letter(&self) -> Letter<'_, R> {
+        let Self { shape, values, mask, extent, .. } = self;
+        Letter { shape: *shape, values, mask, extent: *extent }
+    }
+}

@@ -1,0 +1,126 @@
+//! Push-sum: averaging over directed, time-varying graphs.
+
+use undertone_graph::NodeId;
+use undertone_privacy::release::Released;
+use undertone_real::Real;
+
+use crate::initial::nothing;
+use crate::mail::{Letter, Shape, Slot};
+use crate::question::{Answer, Question};
+use crate::synchronous::{LinkNeeds, Synchronous};
+use crate::topology::Neighbourhood;
+
+/// Push-sum averaging. Everybody splits its vector and its weight evenly among its hearers and
+/// itself; the ratio of the two tends to the mean.
+///
+/// A node whose budget is refused takes part with weight zero: the others agree on the mean of
+/// those that answered.
+///
+/// # Guarantee
+///
+/// That of the one release of each node's vector, which the oracle pays for. All messages are
+/// functions of those releases. Sums are conserved if every message arrives; see
+/// [`RunningSum`](crate::RunningSum) for links that lose some.
+///
+/// # References
+///
+/// Kempe, Dobra, Gehrke 2003, "Gossip-based computation of aggregate information"; theory 5.1 for
+/// the accounting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PushSum<R> {
+    /// The vector, then the weight.
+    state: Released<Vec<R>>,
+}
+
+impl<R: Real> PushSum<R> {
+    /// For vectors of `dimension` coordinates.
+    pub fn new(dimension: usize) -> Self {
+        Self { state: nothing(dimension + 1) }
+    }
+}
+
+impl<R: Real> Synchronous<R> for PushSum<R> {
+    const NEEDS: LinkNeeds = LinkNeeds::Delivery;
+
+    fn shape(&self) -> Shape {
+        Shape::dense(self.state.get().len())
+    }
+
+    fn ask(&mut self, round: u64) -> Option<Question<R>> {
+        (round == 0).then_some(Question::Vector)
+    }
+
+    fn answer(&mut self, _round: u64, answer: Answer<R>) {
+        if let Some(vector) = answer.released() {
+            self.state = vector.map(|mut vector| {
+                vector.push(R::ONE);
+                vector
+            });
+        }
+    }
+
+    #[inline(always)]
+    fn send(&mut self, _round: u64, around: &Neighbourhood<'_>, slot: &mut Slot<'_, R>) {
+        let share = R::from_f64(around.share());
+        self.state.update(|state| state.iter_mut().for_each(|v| *v *= share));
+        slot.send(&self.state);
+    }
+
+    #[inline(always)]
+    fn receive<'a, L>(&mut self, _round: u64, _around: &Neighbourhood<'_>, letters: L)
+    where
+        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+    {
+        take_in(&mut self.state, letters);
+    }
+
+    fn estimate(&self, out: &mut [R]) {
+        let (vector, weight) = self.state.get().split_at(out.len());
+        out.iter_mut().zip(vector).for_each(|(out, v)| *out = ratio(*v, weight[0]));
+    }
+
+    fn dimension(&self) -> usize {
+        self.state.get().len() - 1
+    }
+
+    fn add_conserved(&self, sum: &mut [f64]) {
+        sum.iter_mut().zip(self.state.get()).for_each(|(sum, v)| *sum += v.to_f64());
+    }
+}
+
+/// Adds all letters in their order, two in a pass over the state.
+#[inline(always)]
+pub(crate) fn take_in<'a, R: Real, L>(state: &mut Released<Vec<R>>, mut letters: L)
+where
+    L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+{
+    state.update(
+        #[inline(always)]
+        |state| {
+            while let Some((_, a)) = letters.next() {
+                match letters.next() {
+                    Some((_, b)) => add_two(state, a.values(), b.values()),
+                    None => add(state, a.values()),
+                }
+            }
+        },
+    );
+}
+
+#[inline(always)]
+pub(crate) fn add<R: Real>(sum: &mut [R], values: &[R]) {
+    sum.iter_mut().zip(values).for_each(|(sum, v)| *sum += *v);
+}
+
+#[inline(always)]
+fn add_two<R: Real>(sum: &mut [R], first: &[R], second: &[R]) {
+    for ((sum, first), second) in sum.iter_mut().zip(first).zip(second) {
+        *sum = *sum + *first + *second;
+    }
+}
+
+/// Before any weight has come there is no estimate; zero then.
+#[inline(always)]
+pub(crate) fn ratio<R: Real>(value: R, weight: R) -> R {
+    if weight == R::ZERO { R::ZERO } else { value / weight }
+}

@@ -1,0 +1,60 @@
+//! An algorithm in rounds.
+
+use undertone_graph::NodeId;
+use undertone_real::Real;
+
+use crate::mail::{Letter, Shape, Slot};
+use crate::question::{Answer, Question};
+use crate::topology::Neighbourhood;
+
+/// What an algorithm needs of its links to stay right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkNeeds {
+    /// Any message may be lost, late or doubled.
+    Nothing,
+    /// Every message has to arrive, or what it carries is lost; retransmission will do.
+    Delivery,
+}
+
+/// One node's part of an algorithm in rounds. A driver calls, in each round, [`ask`] (and, if there
+/// is a question, [`answer`] with the oracle's answer), [`send`], and, when the messages of the
+/// round are there, [`receive`].
+///
+/// A law that all of them keep: the result depends only on what was answered and heard, not on
+/// when, so every driver ends in the same bits.
+///
+/// [`ask`]: Synchronous::ask
+/// [`answer`]: Synchronous::answer
+/// [`send`]: Synchronous::send
+/// [`receive`]: Synchronous::receive
+pub trait Synchronous<R: Real> {
+    /// What happens to the result when messages are lost.
+    const NEEDS: LinkNeeds;
+
+    /// How large a message is.
+    fn shape(&self) -> Shape;
+
+    /// What to ask the oracle before sending in this round.
+    fn ask(&mut self, round: u64) -> Option<Question<R>>;
+
+    /// The answer. After a refusal the node goes on mixing without its data.
+    fn answer(&mut self, round: u64, answer: Answer<R>);
+
+    /// Writes the message of this round, one for all hearers.
+    fn send(&mut self, round: u64, around: &Neighbourhood<'_>, slot: &mut Slot<'_, R>);
+
+    /// Takes in what was heard, in increasing order of nodes; what was lost is left out.
+    fn receive<'a, L>(&mut self, round: u64, around: &Neighbourhood<'_>, letters: L)
+    where
+        L: Iterator<Item = (NodeId, Letter<'a, R>)>;
+
+    /// The node's present estimate of the result.
+    fn estimate(&self, out: &mut [R]);
+
+    /// The number of coordinates of the result.
+    fn dimension(&self) -> usize;
+
+    /// Adds what this node has of a quantity whose sum over all nodes stays the same from the first
+    /// answer on, if the algorithm has such a quantity and all links deliver.
+    fn add_conserved(&self, sum: &mut [f64]);
+}
