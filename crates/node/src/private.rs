@@ -92,20 +92,29 @@ impl PrivateVector {
 /// A node's records, of which only projected gradient steps leave.
 pub struct PrivateSteps {
     mean: Mean,
+    /// Where the records are.
+    clip: Domain,
+    /// Where the steps end.
     domain: Domain,
 }
 
 impl PrivateSteps {
     /// Mean estimation within a set, to which the records are clipped.
-    pub fn new(dimension: usize, mut records: Vec<f64>, domain: Domain) -> Self {
-        records.chunks_mut(dimension).for_each(|record| domain.project(record));
-        Self { mean: Mean::new(dimension, &records), domain }
+    pub fn new(dimension: usize, mut records: Vec<f64>, clip: Domain) -> Self {
+        records.chunks_mut(dimension).for_each(|record| clip.project(record));
+        Self { mean: Mean::new(dimension, &records), clip, domain: clip }
+    }
+
+    /// The same with steps that end in another set than that of the records.
+    pub fn within(mut self, domain: Domain) -> Self {
+        self.domain = domain;
+        self
     }
 
     /// How far replacing one record moves a step: gradients differ by the distance of two records,
     /// and the projection brings points no further apart.
     pub fn sensitivity(&self, step: f64) -> Result<Sensitivity, OutOfRange> {
-        let moved = step * self.domain.diameter(self.mean.dimension());
+        let moved = step * self.clip.diameter(self.mean.dimension());
         Sensitivity::under_only(Adjacency::Replace, moved)
     }
 

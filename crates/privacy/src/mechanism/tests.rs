@@ -379,3 +379,23 @@ fn sums_on_the_lattice_are_released_without_any_rounding() {
     let error = mechanism.release(zeros::<f64>(20_000), receipt, &key).unwrap_err();
     assert_eq!(error, ReleaseError::OffLattice { step: mechanism.step() });
 }
+
+#[test]
+fn an_exposure_is_paid_for_by_infinite_budgets_only() {
+    let mut ledger = ledger();
+    let receipt = ledger.debit(Exposure.event()).unwrap();
+    let secret = Secret::declare(vec![1.5_f64, -2.0], Norm::L2, one());
+    assert_eq!(Exposure.release(secret, receipt).unwrap().get(), &[1.5, -2.0]);
+    assert_eq!(ledger.guarantee().epsilon, Epsilon::INFINITE);
+    let zero = Delta::new(0.0).unwrap();
+    let budget = Budget { epsilon: Epsilon::new(1e9).unwrap(), delta: Delta::new(0.5).unwrap() };
+    let filter = Filter::Renyi { order: Order::new(2.0).unwrap(), reserve: zero };
+    let (adjacency, unit) = (Adjacency::Replace, Unit::Record);
+    let header = Header { node: 1, budget, adjacency, unit, filter };
+    let mut finite = Ledger::open(header, vec![]).unwrap();
+    assert!(finite.debit(Exposure.event()).is_err());
+    // Nor does another receipt pay for it.
+    let receipt = ledger.debit(gaussian(1.0).event()).unwrap();
+    let secret = Secret::declare(vec![1.0_f64], Norm::L2, one());
+    assert!(matches!(Exposure.release(secret, receipt), Err(ReleaseError::OtherEvent { .. })));
+}
