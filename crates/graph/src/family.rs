@@ -1,6 +1,7 @@
 //! Named families of graphs.
 
 mod fixed_degree;
+mod layout;
 mod random;
 mod repair;
 
@@ -8,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::draw::{Stream, generator};
 use crate::graph::{Graph, GraphError};
+
+pub use layout::spring_layout;
 
 /// A family of graphs with its parameters. Random families are drawn from a seed: same family,
 /// same seed, same graph on every machine.

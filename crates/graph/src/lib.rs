@@ -25,7 +25,7 @@ mod schedule;
 mod spectrum;
 
 pub use edge_list::{EdgeListError, parse_edge_list};
-pub use family::{Family, FamilyError};
+pub use family::{Family, FamilyError, spring_layout};
 pub use graph::{Diameter, Graph, GraphError, NodeId};
 pub use mixing::{Mixing, MixingError, Properties, Weights};
 pub use schedule::{Cycle, Schedule, ScheduleError, WindowCheck};

@@ -144,7 +144,16 @@ pub(super) fn small_world(nodes: u32, degree: u32, rewiring: f64, rng: &mut impl
 }
 
 pub(super) fn geometric(nodes: u32, radius: f64, rng: &mut impl Rng) -> Drawn {
-    let points: Vec<(f64, f64)> = (0..nodes).map(|_| (unit(rng), unit(rng))).collect();
+    near(&points(nodes, rng), radius)
+}
+
+pub(super) fn points(nodes: u32, rng: &mut impl Rng) -> Vec<(f64, f64)> {
+    (0..nodes).map(|_| (unit(rng), unit(rng))).collect()
+}
+
+/// The graph of points that are no farther apart than the radius.
+pub(super) fn near(points: &[(f64, f64)], radius: f64) -> Drawn {
+    let nodes = points.len() as u32;
     // Cells no smaller than the radius: only the eight around a point's own can hold neighbours.
     let n_side = (1.0 / radius).floor().clamp(1.0, f64::from(nodes).sqrt().ceil()) as usize;
     let place = |v: f64| ((v * n_side as f64) as usize).min(n_side - 1);

@@ -100,6 +100,26 @@ fn random_families() -> Vec<Family> {
     ]
 }
 
+pub(super) fn one_of_each() -> Vec<Family> {
+    let shapes = [
+        Family::Complete { nodes: 7 },
+        Family::Exponential { nodes: 12 },
+        Family::Grid { rows: 2, columns: 5 },
+        Family::Hypercube { dimension: 4 },
+        Family::Path { nodes: 20 },
+        Family::Ring { nodes: 6 },
+        Family::Star { nodes: 6 },
+        Family::Torus { rows: 4, columns: 3 },
+        Family::TwoCliques { clique: 5 },
+        Family::Star { nodes: 1 },
+        Family::Path { nodes: 1 },
+        Family::Hypercube { dimension: 0 },
+        Family::Hypercube { dimension: 1 },
+        Family::TwoCliques { clique: 1 },
+    ];
+    shapes.into_iter().chain(random_families()).collect()
+}
+
 #[test]
 fn the_seed_decides_the_draw() {
     for family in random_families() {
