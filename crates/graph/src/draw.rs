@@ -1,25 +1,42 @@
 //! Seeded draws. Only exact arithmetic decides an outcome, so every machine draws the same graph.
 
-use rand::rngs::ChaCha20Rng;
+use rand::rngs::{ChaCha8Rng, ChaCha20Rng};
 use rand::{Rng, SeedableRng};
 
-/// A family drawn once, or one round of a schedule.
+/// A family drawn once, one round of a schedule, or how a window's edges are dealt to its rounds.
 pub(crate) enum Stream {
     Family,
     Round(u64),
+    Deal(u64),
 }
 
 /// The project's stream number of topology draws, in the highest byte.
 const TOPOLOGY: u64 = 3 << 56;
 const ROUNDS: u64 = 1 << 55;
+const DEALS: u64 = 1 << 54;
+
+impl Stream {
+    fn number(&self) -> u64 {
+        match self {
+            Self::Family => TOPOLOGY,
+            Self::Round(round) => TOPOLOGY | ROUNDS | (round & (ROUNDS - 1)),
+            Self::Deal(window) => TOPOLOGY | DEALS | (window & (DEALS - 1)),
+        }
+    }
+}
 
 /// The named generator: rounds do not share one, so any round can be drawn without the others.
 pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha20Rng {
     let mut generator = ChaCha20Rng::seed_from_u64(seed);
-    generator.set_stream(match stream {
-        Stream::Family => TOPOLOGY,
-        Stream::Round(round) => TOPOLOGY | ROUNDS | (round & (ROUNDS - 1)),
-    });
+    generator.set_stream(stream.number());
+    generator
+}
+
+/// As [`generator`], with fewer rounds of scrambling, for graphs that are drawn in every round of
+/// a simulation: a topology is no secret.
+pub(crate) fn fast_generator(seed: u64, stream: Stream) -> ChaCha8Rng {
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    generator.set_stream(stream.number());
     generator
 }
 
@@ -30,13 +47,50 @@ pub(crate) fn unit(rng: &mut impl Rng) -> f64 {
 
 /// Uniform below `bound`, which is not zero, without bias.
 pub(crate) fn below(rng: &mut impl Rng, bound: u32) -> u32 {
-    // Lemire's method: the low half says whether this is one of the surplus draws.
-    let bound = u64::from(bound);
-    let surplus = (1_u64 << 32) % bound;
+    // Lemire's method: the low half says whether this is one of the surplus draws. These are
+    // fewer than `bound`, so the division is rarely needed.
+    let wide = u64::from(bound);
     loop {
-        let product = u64::from(rng.next_u32()) * bound;
-        if product & 0xffff_ffff >= surplus {
+        let product = u64::from(rng.next_u32()) * wide;
+        let low = product & 0xffff_ffff;
+        if low >= wide || low >= (1_u64 << 32) % wide {
             return (product >> 32) as u32;
+        }
+    }
+}
+
+/// As [`below`], for bounds of 64 bits.
+pub(crate) fn below_long(rng: &mut impl Rng, bound: u64) -> u64 {
+    let wide = u128::from(bound);
+    loop {
+        let product = u128::from(rng.next_u64()) * wide;
+        if (product & u128::from(u64::MAX)) >= (1_u128 << 64) % wide {
+            return (product >> 64) as u64;
+        }
+    }
+}
+
+/// Many draws below one bound, which is not zero: as [`below`], multiplied in bulk.
+pub(crate) fn fill_below(rng: &mut impl Rng, bound: u32, out: &mut [u32]) {
+    let wide = u64::from(bound);
+    let surplus = ((1_u64 << 32) % wide) as u32;
+    let mut words = [[0; 4]; 512];
+    for piece in out.chunks_mut(words.len()) {
+        let words = &mut words[..piece.len()];
+        rng.fill_bytes(words.as_flattened_mut());
+        let mut n_lost = 0;
+        for (value, word) in piece.iter_mut().zip(&*words) {
+            let product = u64::from(u32::from_le_bytes(*word)) * wide;
+            n_lost += u32::from((product as u32) < surplus);
+            *value = (product >> 32) as u32;
+        }
+        if n_lost == 0 {
+            continue;
+        }
+        for (value, word) in piece.iter_mut().zip(&*words) {
+            if u32::from_le_bytes(*word).wrapping_mul(bound) < surplus {
+                *value = below(rng, bound);
+            }
         }
     }
 }
@@ -115,13 +169,47 @@ mod tests {
 
     #[test]
     fn draws_below_a_bound_are_even() {
+        let even = |draw: &mut dyn FnMut() -> u32| {
+            let mut counts = [0_u32; 7];
+            for _ in 0..70_000 {
+                counts[draw() as usize] += 1;
+            }
+            let sd = (70_000.0 / 7.0 * (6.0 / 7.0_f64)).sqrt();
+            assert!(counts.iter().all(|&c| (f64::from(c) - 10_000.0).abs() < 5.5 * sd));
+        };
         let mut rng = generator(6, Stream::Round(3));
-        let mut counts = [0_u32; 7];
-        for _ in 0..70_000 {
-            counts[below(&mut rng, 7) as usize] += 1;
+        even(&mut || below(&mut rng, 7));
+        even(&mut || below_long(&mut rng, 7) as u32);
+        let mut fast = fast_generator(6, Stream::Deal(3));
+        let mut draws = vec![0; 70_000];
+        fill_below(&mut fast, 7, &mut draws);
+        let mut drawn = draws.iter();
+        even(&mut || *drawn.next().unwrap());
+        // Eight words for seven values: without rejection every seventh would have twice its due.
+        fill_below(&mut fast, 7 << 29, &mut draws);
+        let mut drawn = draws.iter();
+        even(&mut || drawn.next().unwrap() % 7);
+        even(&mut || below(&mut fast, 7 << 29) % 7);
+        even(&mut || (below_long(&mut fast, 7 << 61) % 7) as u32);
+        assert_eq!((below(&mut rng, 1), below_long(&mut rng, 1)), (0, 0));
+        fill_below(&mut rng, 1, &mut draws);
+        assert!(draws.iter().all(|&drawn| drawn == 0));
+    }
+
+    #[test]
+    fn streams_have_numbers_of_their_own() {
+        let streams = [
+            Stream::Family,
+            Stream::Round(0),
+            Stream::Round(1),
+            Stream::Round(DEALS - 1),
+            Stream::Deal(0),
+            Stream::Deal(1),
+        ];
+        let numbers: Vec<u64> = streams.iter().map(Stream::number).collect();
+        for (i, number) in numbers.iter().enumerate() {
+            assert_eq!(number >> 56, 3);
+            assert!(!numbers[..i].contains(number), "{i}");
         }
-        let sd = (70_000.0 / 7.0 * (6.0 / 7.0_f64)).sqrt();
-        assert!(counts.iter().all(|&c| (f64::from(c) - 10_000.0).abs() < 5.5 * sd));
-        assert_eq!(below(&mut rng, 1), 0);
     }
 }

@@ -1,16 +1,25 @@
 //! Named families of graphs.
 
+mod fixed_degree;
+mod layout;
 mod random;
+mod repair;
 
 use serde::{Deserialize, Serialize};
 
 use crate::draw::{Stream, generator};
 use crate::graph::{Graph, GraphError};
 
+pub use layout::spring_layout;
+
 /// A family of graphs with its parameters. Random families are drawn from a seed: same family,
 /// same seed, same graph on every machine.
 ///
 /// `connected: true` redraws, a bounded number of times, until every node reaches every other.
+/// The two families of a fixed degree one way ([`Family::InRegular`], [`Family::OutRegular`]) are
+/// repaired instead: about `nodes * exp(-degree)` nodes of a draw lack any edge the other way, and
+/// for large graphs no draw would do. Every component that nobody can leave or enter has one edge
+/// replaced, which keeps the degree and is nearly, not exactly, uniform among the connected ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "family")]
 pub enum Family {
@@ -71,15 +80,23 @@ pub enum Family {
         /// How many binary digits.
         dimension: u32,
     },
-    /// Every node is heard by the same number of others, drawn without repetition. About
-    /// `nodes * exp(-degree)` nodes hear nobody, so `connected` needs many draws (or fails) once
-    /// that is well above one.
+    /// Every node hears the same number of others, drawn without repetition. The quickest to
+    /// draw, for a new graph in every round.
+    InRegular {
+        /// How many nodes.
+        nodes: u32,
+        /// In-degree.
+        degree: u32,
+        /// Repair what is not strongly connected.
+        connected: bool,
+    },
+    /// Every node is heard by the same number of others, drawn without repetition.
     OutRegular {
         /// How many nodes.
         nodes: u32,
         /// Out-degree.
         degree: u32,
-        /// Redraw until strongly connected.
+        /// Repair what is not strongly connected.
         connected: bool,
     },
     /// A line.
@@ -212,11 +229,11 @@ impl Family {
                 let edges = (0..nodes).flat_map(|i| (0..dimension).map(move |j| (i, i ^ (1 << j))));
                 Graph::from_edges(nodes, edges)
             }
+            Self::InRegular { nodes, degree, connected } => {
+                return fixed_degree::in_regular(nodes, degree, connected, seed);
+            }
             Self::OutRegular { nodes, degree, connected } => {
-                if degree >= nodes {
-                    return Err(parameter("degree", degree, "below the number of nodes"));
-                }
-                return redraw(connected, || random::out_regular(nodes, degree, rng));
+                return fixed_degree::out_regular(nodes, degree, connected, seed);
             }
             Self::Path { nodes } => Graph::undirected(nodes, (1..nodes).map(|i| (i - 1, i))),
             Self::RandomRegular { nodes, degree, connected } => {
@@ -278,7 +295,8 @@ impl Family {
                 let nodes = 2_f64.powi(dimension.min(99) as i32);
                 (nodes, nodes * f64::from(dimension))
             }
-            Self::OutRegular { nodes, degree, .. }
+            Self::InRegular { nodes, degree, .. }
+            | Self::OutRegular { nodes, degree, .. }
             | Self::RandomRegular { nodes, degree, .. }
             | Self::SmallWorld { nodes, degree, .. } => {
                 (f64::from(nodes), f64::from(nodes) * f64::from(degree))

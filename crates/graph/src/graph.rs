@@ -1,8 +1,12 @@
 //! Directed graphs in compressed rows, both ways.
 
+mod rows;
+
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+
+pub(crate) use rows::Rows;
 
 /// A node, numbered from zero.
 #[derive(
@@ -82,7 +86,7 @@ impl Graph {
         if n_nodes == 0 {
             return Err(GraphError::NoNodes);
         }
-        let mut edges: Vec<(u32, u32)> = edges.into_iter().collect();
+        let edges: Vec<(u32, u32)> = edges.into_iter().collect();
         for &(sender, receiver) in &edges {
             for node in [sender, receiver] {
                 if node >= n_nodes {
@@ -93,12 +97,29 @@ impl Graph {
                 return Err(GraphError::SelfLoop { node: sender });
             }
         }
-        edges.sort_unstable();
-        edges.dedup();
-        // Sorted by sender then receiver, so both fillings below leave each row sorted.
-        let outward = Rows::collect(n_nodes, edges.iter().copied());
-        let inward = Rows::collect(n_nodes, edges.iter().map(|&(a, b)| (b, a)));
+        // Families often give their edges in order; others are sorted by counting, once by
+        // receiver in any order and then by sender, which leaves the receivers in order.
+        let mut outward = if edges.is_sorted() {
+            Rows::by_sender(n_nodes, &edges)
+        } else {
+            Rows::by_receiver(n_nodes, &edges).transposed()
+        };
+        outward.dedup();
+        let inward = outward.transposed();
         Ok(Self { outward, inward })
+    }
+
+    /// A graph of whom every node hears, in any order but without repetition, self loops or
+    /// numbers out of range: those are the caller's to avoid.
+    pub(crate) fn from_in_rows(senders: Rows) -> Self {
+        let outward = senders.transposed();
+        let inward = senders.in_order(&outward);
+        Self { outward, inward }
+    }
+
+    /// The graph with every edge turned around.
+    pub(crate) fn reversed(self) -> Self {
+        Self { outward: self.inward, inward: self.outward }
     }
 
     /// A graph in which both ends of every edge hear each other.
@@ -111,12 +132,12 @@ impl Graph {
 
     /// How many nodes there are.
     pub fn n_nodes(&self) -> u32 {
-        (self.outward.starts.len() - 1) as u32
+        self.outward.n_rows() as u32
     }
 
     /// How many directed edges there are; an undirected edge counts twice.
     pub fn n_edges(&self) -> usize {
-        self.outward.nodes.len()
+        self.outward.n_nodes()
     }
 
     /// All nodes, in order.
@@ -210,40 +231,6 @@ impl Graph {
             return Err(GraphError::SizeMismatch { left, right });
         }
         Self::from_edges(left, self.edges().chain(other.edges()).map(|(a, b)| (a.0, b.0)))
-    }
-}
-
-/// Neighbours of all nodes, one after another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Rows {
-    /// Where each node's neighbours start; one more than there are nodes.
-    starts: Vec<usize>,
-    nodes: Vec<NodeId>,
-}
-
-impl Rows {
-    fn collect<E>(n_nodes: u32, edges: E) -> Self
-    where
-        E: ExactSizeIterator<Item = (u32, u32)> + Clone,
-    {
-        let mut starts = vec![0; n_nodes as usize + 1];
-        for (row, _) in edges.clone() {
-            starts[row as usize + 1] += 1;
-        }
-        for i in 1..starts.len() {
-            starts[i] += starts[i - 1];
-        }
-        let mut nodes = vec![NodeId(0); edges.len()];
-        let mut next = starts.clone();
-        for (row, node) in edges {
-            nodes[next[row as usize]] = NodeId(node);
-            next[row as usize] += 1;
-        }
-        Self { starts, nodes }
-    }
-
-    fn row(&self, node: NodeId) -> &[NodeId] {
-        &self.nodes[self.starts[node.idx()]..self.starts[node.idx() + 1]]
     }
 }
 

@@ -25,11 +25,11 @@ mod schedule;
 mod spectrum;
 
 pub use edge_list::{EdgeListError, parse_edge_list};
-pub use family::{Family, FamilyError};
+pub use family::{Family, FamilyError, spring_layout};
 pub use graph::{Diameter, Graph, GraphError, NodeId};
 pub use mixing::{Mixing, MixingError, Properties, Weights};
 pub use schedule::{Cycle, Schedule, ScheduleError, WindowCheck};
 pub use spectrum::{
-    LaplacianMax, SpectrumError, laplacian_max, rounds_to, second_eigenvalue, spectral_gap,
-    window_contraction,
+    LaplacianMax, SpectrumError, laplacian_max, rounds_to, second_eigenvalue, second_modulus,
+    spectral_gap, window_contraction,
 };

@@ -1,5 +1,7 @@
 //! Mixing weights: how much of what it hears a node takes over.
 
+mod apply;
+
 use serde::{Deserialize, Serialize};
 
 use crate::graph::{Graph, NodeId};
@@ -200,40 +202,6 @@ impl Mixing {
         let start = self.starts[receiver.idx()];
         let row = &self.senders[start..self.starts[receiver.idx() + 1]];
         row.binary_search(&sender).map_or(0.0, |k| self.weights[start + k])
-    }
-
-    /// One round of mixing: row `i` of `out` becomes the weighted sum of the rows of `x`, each
-    /// `d` long, added in the order of the senders. Panics if the lengths do not fit.
-    pub fn apply(&self, x: &[f64], d: usize, out: &mut [f64]) {
-        self.check_lengths(x, d, out);
-        out.fill(0.0);
-        for i in 0..self.n_nodes() {
-            let sum = &mut out[i as usize * d..][..d];
-            for (j, weight) in self.row(NodeId(i)) {
-                for (s, v) in sum.iter_mut().zip(&x[j.idx() * d..][..d]) {
-                    *s += weight * v;
-                }
-            }
-        }
-    }
-
-    /// As [`Mixing::apply`], with the matrix transposed.
-    pub fn apply_transposed(&self, x: &[f64], d: usize, out: &mut [f64]) {
-        self.check_lengths(x, d, out);
-        out.fill(0.0);
-        for i in 0..self.n_nodes() {
-            let own = &x[i as usize * d..][..d];
-            for (j, weight) in self.row(NodeId(i)) {
-                for (s, v) in out[j.idx() * d..][..d].iter_mut().zip(own) {
-                    *s += weight * v;
-                }
-            }
-        }
-    }
-
-    fn check_lengths(&self, x: &[f64], d: usize, out: &[f64]) {
-        let length = self.n_nodes() as usize * d;
-        assert!(x.len() == length && out.len() == length, "a row of d values for every node");
     }
 
     fn of<F>(graph: &Graph, weight: F, own: Own) -> Result<Self, MixingError>

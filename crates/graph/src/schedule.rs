@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rand::Rng;
 
-use crate::draw::{Stream, generator, shuffle};
+use crate::draw::{Stream, below_long, fast_generator, generator, shuffle};
 use crate::family::{Family, FamilyError, ahead, n_hops};
 use crate::graph::{Graph, GraphError};
 use crate::mixing::{Mixing, MixingError, Weights};
@@ -42,6 +42,18 @@ pub enum Schedule {
     PerRound {
         /// What is drawn.
         family: Family,
+        /// Of the draws.
+        seed: u64,
+    },
+    /// Every `window` rounds draw a graph together, and each of its directed edges is in one of
+    /// them, chosen at random: any window that starts at a multiple of `window` has the drawn
+    /// graph as its union, as document 001 assumes (2.4), though a single round may have hardly
+    /// an edge. With a window of one it is [`Schedule::PerRound`]. See [`Schedule::windowed`].
+    Window {
+        /// What is drawn.
+        family: Family,
+        /// How many rounds share a graph; at least one.
+        window: u64,
         /// Of the draws.
         seed: u64,
     },
@@ -110,6 +122,28 @@ pub enum WindowCheck {
 }
 
 impl Schedule {
+    /// A [`Schedule::Window`], checked.
+    pub fn windowed(family: Family, window: u64, seed: u64) -> Result<Self, ScheduleError> {
+        if window == 0 {
+            return Err(ScheduleError::EmptyWindow);
+        }
+        Ok(Self::Window { family, window, seed })
+    }
+
+    /// Two sparse directed graphs in turn, neither of which is strongly connected while both
+    /// together are: the periodic topology of document 001's experiments. The document shows its
+    /// edges in a picture only; this is a stand-in of the same kind. On a circle, even nodes are
+    /// heard by the next and by the third next in even rounds, odd nodes in odd rounds.
+    pub fn alternating(nodes: u32) -> Result<Self, ScheduleError> {
+        let half = |parity: u32| {
+            let senders = (0..nodes).filter(move |i| i % 2 == parity);
+            let edges = senders.flat_map(|i| [1, 3].map(|hop| (i, ahead(i, hop, nodes))));
+            // Around a circle of one or three a hop can come back to where it started.
+            Graph::from_edges(nodes, edges.filter(|(a, b)| a != b))
+        };
+        Ok(Self::Cycle(Cycle::new(vec![half(0)?, half(1)?])?))
+    }
+
     /// How many nodes there are, if the schedule has any.
     pub fn n_nodes(&self) -> Result<u32, FamilyError> {
         Ok(self.graph_at(0)?.n_nodes())
@@ -121,7 +155,10 @@ impl Schedule {
             Self::Cycle(Cycle(graphs)) => Some(graphs.len() as u64),
             Self::Exponential { nodes } => Some(u64::from(n_hops(*nodes)).max(1)),
             Self::Fixed(_) => Some(1),
-            Self::Matching { .. } | Self::NeighbourMatching { .. } | Self::PerRound { .. } => None,
+            Self::Matching { .. }
+            | Self::NeighbourMatching { .. }
+            | Self::PerRound { .. }
+            | Self::Window { .. } => None,
         }
     }
 
@@ -149,10 +186,9 @@ impl Schedule {
             Self::NeighbourMatching { graph, seed } => {
                 Cow::Owned(neighbour_matching(graph, *seed, round)?)
             }
-            Self::PerRound { family, seed } => {
-                // The round's own seed comes from the round's own stream.
-                let own = generator(*seed, Stream::Round(round)).next_u64();
-                Cow::Owned(family.build(own)?)
+            Self::PerRound { family, seed } => Cow::Owned(draw(family, *seed, round)?),
+            Self::Window { family, window, seed } => {
+                Cow::Owned(deal(family, *window, *seed, round)?)
             }
         })
     }
@@ -184,16 +220,65 @@ impl Schedule {
     /// connectivity). A schedule that repeats itself is checked for good, any other for windows
     /// that start before round `horizon`.
     pub fn check_windows(&self, window: u64, horizon: u64) -> Result<WindowCheck, ScheduleError> {
-        for start in 0..self.period().unwrap_or(horizon) {
-            if !self.union_over(start, window)?.is_strongly_connected() {
-                return Err(ScheduleError::NotConnected {
-                    start,
-                    end: start.saturating_add(window - 1),
-                });
-            }
-        }
+        let starts = 0..self.period().unwrap_or(horizon);
+        self.check_starts(starts, window)?;
         Ok(self.period().map_or(WindowCheck::Before(horizon), |_| WindowCheck::Always))
     }
+
+    /// As [`Schedule::check_windows`], for windows that start at a multiple of `window` only: less
+    /// is asked, and it is what document 001 assumes (2.4).
+    pub fn check_aligned_windows(
+        &self,
+        window: u64,
+        horizon: u64,
+    ) -> Result<WindowCheck, ScheduleError> {
+        if window == 0 {
+            return Err(ScheduleError::EmptyWindow);
+        }
+        // Windows repeat themselves after as many rounds as are a multiple of both.
+        let turn = self.period().map(|period| lcm(period, window));
+        let starts = (0..turn.unwrap_or(horizon)).step_by(window.min(usize::MAX as u64) as usize);
+        self.check_starts(starts, window)?;
+        Ok(turn.map_or(WindowCheck::Before(horizon), |_| WindowCheck::Always))
+    }
+
+    fn check_starts<S>(&self, mut starts: S, window: u64) -> Result<(), ScheduleError>
+    where
+        S: Iterator<Item = u64>,
+    {
+        starts.try_for_each(|start| {
+            if self.union_over(start, window)?.is_strongly_connected() {
+                return Ok(());
+            }
+            Err(ScheduleError::NotConnected { start, end: start.saturating_add(window - 1) })
+        })
+    }
+}
+
+/// The round's own seed comes from the round's own stream.
+fn draw(family: &Family, seed: u64, round: u64) -> Result<Graph, FamilyError> {
+    family.build(generator(seed, Stream::Round(round)).next_u64())
+}
+
+/// The edges that a round is dealt of its window's graph.
+fn deal(family: &Family, window: u64, seed: u64, round: u64) -> Result<Graph, FamilyError> {
+    if window == 0 {
+        let wanted = "at least 1 round";
+        return Err(FamilyError::Parameter { name: "window", value: 0.0, wanted });
+    }
+    let whole = draw(family, seed, round / window)?;
+    let rng = &mut fast_generator(seed, Stream::Deal(round / window));
+    // Every round of the window draws for all edges in order, so that all rounds agree.
+    let dealt = whole.edges().filter(|_| below_long(rng, window) == round % window);
+    Ok(Graph::from_edges(whole.n_nodes(), dealt.map(|(a, b)| (a.0, b.0)))?)
+}
+
+fn lcm(a: u64, b: u64) -> u64 {
+    let (mut divisor, mut rest) = (a, b);
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (a / divisor).saturating_mul(b)
 }
 
 fn neighbour_matching(graph: &Graph, seed: u64, round: u64) -> Result<Graph, GraphError> {

@@ -1,22 +1,27 @@
-//! How fast nodes come to agree: eigenvalues of sparse matrices, by Lanczos' iteration.
+//! How fast nodes come to agree: eigenvalues of sparse matrices, by the iterations of Lanczos
+//! and, without symmetry, of Arnoldi.
 
+mod arnoldi;
+mod complex;
+mod hessenberg;
 mod lanczos;
 
 use crate::graph::{Graph, NodeId};
 use crate::mixing::Mixing;
+use lanczos::Ends;
 
 /// Why a rate is not known.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SpectrumError {
-    /// Eigenvalues are found for symmetric matrices only.
-    #[error("the matrix is not symmetric; ask for the contraction over a window instead")]
+    /// This is for symmetric matrices only.
+    #[error("the matrix is not symmetric; ask for its second modulus or a window's contraction")]
     NotSymmetric,
     /// The iteration ran out of steps.
-    #[error("no convergence in {steps} steps; the value is {estimate} or more")]
+    #[error("no convergence in {steps} steps; the last value was {estimate}")]
     Slow {
         /// How many products with the matrix were made.
         steps: usize,
-        /// The last value, a lower bound.
+        /// The last value; a lower bound unless it is a [`second_modulus`].
         estimate: f64,
     },
     /// A window has at least one matrix.
@@ -36,9 +41,31 @@ pub fn second_eigenvalue(mixing: &Mixing) -> Result<f64, SpectrumError> {
     }
     let n_nodes = mixing.n_nodes() as usize;
     let product = |x: &[f64], out: &mut [f64]| mixing.apply(x, 1, out);
-    let extremes = lanczos::extremes(n_nodes, true, 1.0, product);
+    let extremes = lanczos::extremes(n_nodes, Ends::Both, 1.0, product);
     let modulus = extremes.lowest.abs().max(extremes.highest.abs());
     extremes.converged_to(modulus)
+}
+
+/// The second largest modulus of the eigenvalues of any weights: in the long run, every round of
+/// mixing shrinks disagreement by this factor, though the first rounds may not (see
+/// [`window_contraction`] for what a finite number of rounds is sure to do). Zero for a single
+/// node. Large random directed graphs have many eigenvalues of almost this modulus, and the
+/// iteration may be [`SpectrumError::Slow`] to tell them apart.
+pub fn second_modulus(mixing: &Mixing) -> Result<f64, SpectrumError> {
+    if mixing.properties().symmetric {
+        return second_eigenvalue(mixing);
+    }
+    // Rows that sum to one map constants to constants. Taking the mean away afterwards then
+    // leaves all other eigenvalues as they are, and puts a zero for the first one. The transpose
+    // has the same eigenvalues.
+    let by_rows = mixing.properties().row_stochastic;
+    arnoldi::largest_modulus(mixing.n_nodes() as usize, |x, out| {
+        if by_rows {
+            mixing.apply(x, 1, out);
+        } else {
+            mixing.apply_transposed(x, 1, out);
+        }
+    })
 }
 
 /// One less the [`second_eigenvalue`].
@@ -67,7 +94,7 @@ pub fn laplacian_max(graph: &Graph) -> Result<LaplacianMax, SpectrumError> {
     if upper == 0.0 {
         return Ok(LaplacianMax { estimate: 0.0, upper });
     }
-    let extremes = lanczos::extremes(graph.n_nodes() as usize, true, upper, |x, out| {
+    let extremes = lanczos::extremes(graph.n_nodes() as usize, Ends::Highest, upper, |x, out| {
         for node in graph.nodes() {
             let heard: f64 = graph.in_neighbours(node).iter().map(|j| x[j.idx()]).sum();
             out[node.idx()] = degree(node) * x[node.idx()] - heard;
@@ -92,7 +119,7 @@ pub fn window_contraction(window: &[Mixing]) -> Result<f64, SpectrumError> {
     }
     let n_nodes = first.n_nodes() as usize;
     let mut scratch = vec![0.0; n_nodes];
-    let extremes = lanczos::extremes(n_nodes, true, 1.0, |x, out| {
+    let extremes = lanczos::extremes(n_nodes, Ends::Highest, 1.0, |x, out| {
         out.copy_from_slice(x);
         for mixing in window {
             scratch.copy_from_slice(out);

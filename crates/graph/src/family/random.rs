@@ -73,23 +73,6 @@ pub(super) fn minus_two(nodes: u32, probability: f64, rng: &mut impl Rng) -> Dra
     Err(FamilyError::Unlucky { draws: MAX_DRAWS, wanted })
 }
 
-pub(super) fn out_regular(nodes: u32, degree: u32, rng: &mut impl Rng) -> Drawn {
-    let mut edges = Vec::with_capacity(nodes as usize * degree as usize);
-    let mut chosen = BTreeSet::new();
-    for a in 0..nodes {
-        // Floyd's sampling of `degree` out of the nodes - 1 others.
-        chosen.clear();
-        for last in nodes - 1 - degree..nodes - 1 {
-            let other = below(rng, last + 1);
-            if !chosen.insert(other) {
-                chosen.insert(last);
-            }
-        }
-        edges.extend(chosen.iter().map(|&b| (a, b + u32::from(b >= a))));
-    }
-    Ok(Graph::from_edges(nodes, edges)?)
-}
-
 /// Steger and Wormald, "Generating random regular graphs quickly", 1999, with whole rounds of
 /// pairing. A dense graph is the complement of a sparse one.
 pub(super) fn regular(nodes: u32, degree: u32, rng: &mut impl Rng) -> Drawn {
@@ -161,7 +144,16 @@ pub(super) fn small_world(nodes: u32, degree: u32, rewiring: f64, rng: &mut impl
 }
 
 pub(super) fn geometric(nodes: u32, radius: f64, rng: &mut impl Rng) -> Drawn {
-    let points: Vec<(f64, f64)> = (0..nodes).map(|_| (unit(rng), unit(rng))).collect();
+    near(&points(nodes, rng), radius)
+}
+
+pub(super) fn points(nodes: u32, rng: &mut impl Rng) -> Vec<(f64, f64)> {
+    (0..nodes).map(|_| (unit(rng), unit(rng))).collect()
+}
+
+/// The graph of points that are no farther apart than the radius.
+pub(super) fn near(points: &[(f64, f64)], radius: f64) -> Drawn {
+    let nodes = points.len() as u32;
     // Cells no smaller than the radius: only the eight around a point's own can hold neighbours.
     let n_side = (1.0 / radius).floor().clamp(1.0, f64::from(nodes).sqrt().ceil()) as usize;
     let place = |v: f64| ((v * n_side as f64) as usize).min(n_side - 1);

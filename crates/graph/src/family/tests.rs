@@ -35,6 +35,7 @@ fn the_smallest_of_each_shape() {
         Family::ErdosRenyi { nodes: 1, probability: 0.5, connected: true },
         Family::DirectedErdosRenyi { nodes: 1, probability: 0.5, connected: true },
         Family::RandomRegular { nodes: 1, degree: 0, connected: true },
+        Family::InRegular { nodes: 1, degree: 0, connected: true },
         Family::OutRegular { nodes: 1, degree: 0, connected: true },
         Family::SmallWorld { nodes: 1, degree: 0, rewiring: 0.5, connected: true },
         Family::Geometric { nodes: 1, radius: 0.1, connected: true },
@@ -46,6 +47,7 @@ fn the_smallest_of_each_shape() {
         Family::Torus { rows: 2, columns: 1 },
         Family::TwoCliques { clique: 1 },
         Family::Exponential { nodes: 2 },
+        Family::InRegular { nodes: 2, degree: 1, connected: true },
         Family::OutRegular { nodes: 2, degree: 1, connected: true },
     ] {
         assert_eq!(shape(family), (2, 2, Exact(1)));
@@ -91,10 +93,31 @@ fn random_families() -> Vec<Family> {
         Family::DirectedErdosRenyi { nodes: 30, probability: 0.2, connected: true },
         Family::ErdosRenyiMinusTwo { nodes: 10, probability: 0.9 },
         Family::RandomRegular { nodes: 30, degree: 3, connected: true },
+        Family::InRegular { nodes: 30, degree: 3, connected: true },
         Family::OutRegular { nodes: 30, degree: 3, connected: true },
         Family::SmallWorld { nodes: 30, degree: 4, rewiring: 0.3, connected: true },
         Family::Geometric { nodes: 30, radius: 0.4, connected: true },
     ]
+}
+
+pub(super) fn one_of_each() -> Vec<Family> {
+    let shapes = [
+        Family::Complete { nodes: 7 },
+        Family::Exponential { nodes: 12 },
+        Family::Grid { rows: 2, columns: 5 },
+        Family::Hypercube { dimension: 4 },
+        Family::Path { nodes: 20 },
+        Family::Ring { nodes: 6 },
+        Family::Star { nodes: 6 },
+        Family::Torus { rows: 4, columns: 3 },
+        Family::TwoCliques { clique: 5 },
+        Family::Star { nodes: 1 },
+        Family::Path { nodes: 1 },
+        Family::Hypercube { dimension: 0 },
+        Family::Hypercube { dimension: 1 },
+        Family::TwoCliques { clique: 1 },
+    ];
+    shapes.into_iter().chain(random_families()).collect()
 }
 
 #[test]
@@ -170,4 +193,106 @@ fn parameters_out_of_range_are_refused() {
     assert!(message(world).contains("even and below"));
     let geometric = Family::Geometric { nodes: 9, radius: f64::NAN, connected: false };
     assert!(message(geometric).contains("positive and finite"));
+}
+
+#[test]
+fn out_regular_draws_are_those_of_earlier_versions() {
+    // Floyd's sampling written out with a set, as it was before it was made fast.
+    let (nodes, degree) = (40, 6);
+    let rng = &mut generator(11, Stream::Family);
+    let mut edges = Vec::new();
+    for a in 0..nodes {
+        let mut chosen = std::collections::BTreeSet::new();
+        for last in nodes - 1 - degree..nodes - 1 {
+            let other = crate::draw::below(rng, last + 1);
+            if !chosen.insert(other) {
+                chosen.insert(last);
+            }
+        }
+        edges.extend(chosen.iter().map(|&b| (a, b + u32::from(b >= a))));
+    }
+    let family = Family::OutRegular { nodes, degree, connected: false };
+    assert_eq!(family.build(11), Ok(Graph::from_edges(nodes, edges).unwrap()));
+}
+
+#[test]
+fn a_fixed_degree_is_kept_whether_repaired_or_not() {
+    for (nodes, degree) in [
+        (1, 0),
+        (2, 1),
+        (3, 1),
+        (9, 1),
+        (3, 2),
+        (4, 2),
+        (5, 3),
+        (200, 2),
+        (300, 3),
+        (70, 40),
+        (50, 49),
+    ] {
+        for (connected, seed) in [(false, 0), (true, 0), (true, 1), (true, 2)] {
+            let heard = Family::InRegular { nodes, degree, connected }.build(seed).unwrap();
+            let hearers = Family::OutRegular { nodes, degree, connected }.build(seed).unwrap();
+            assert!(heard.nodes().all(|node| heard.in_degree(node) == degree as usize));
+            assert!(hearers.nodes().all(|node| hearers.out_degree(node) == degree as usize));
+            for graph in [heard, hearers] {
+                assert!(!connected || graph.is_strongly_connected(), "{nodes} {degree}");
+                // Independent of how the rows were made: the same edges, sorted and checked anew.
+                let edges = graph.edges().map(|(a, b)| (a.0, b.0));
+                assert_eq!(Graph::from_edges(nodes, edges).unwrap(), graph);
+            }
+        }
+    }
+    for family in [
+        Family::InRegular { nodes: 3, degree: 0, connected: true },
+        Family::OutRegular { nodes: 3, degree: 0, connected: true },
+    ] {
+        let message = family.build(0).unwrap_err().to_string();
+        assert_eq!(message, "degree is 0, but has to be at least 1 for nodes to be connected");
+    }
+    let family = Family::InRegular { nodes: 3, degree: 3, connected: false };
+    assert!(family.build(0).unwrap_err().to_string().contains("below the number of nodes"));
+}
+
+#[test]
+fn rows_of_a_fixed_degree_are_drawn_evenly() {
+    // Sparse rows are drawn, dense ones are what a draw leaves: every pair has the same chance.
+    for degree in [2, 5] {
+        let family = Family::InRegular { nodes: 8, degree, connected: false };
+        let mut counts = [0_u32; 64];
+        let n_draws = 7000;
+        for seed in 0..n_draws {
+            for (a, b) in family.build(seed).unwrap().edges() {
+                counts[a.idx() * 8 + b.idx()] += 1;
+            }
+        }
+        let p = f64::from(degree) / 7.0;
+        let sd = (n_draws as f64 * p * (1.0 - p)).sqrt();
+        for (k, &count) in counts.iter().enumerate() {
+            if k / 8 == k % 8 {
+                assert_eq!(count, 0);
+            } else {
+                // 112 counts, a false alarm in a million.
+                assert!((f64::from(count) - n_draws as f64 * p).abs() < 5.8 * sd, "{k} {count}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_repair_changes_little_and_a_connected_draw_not_at_all() {
+    let family = |connected| Family::OutRegular { nodes: 2000, degree: 4, connected };
+    let (drawn, repaired) = (family(false).build(3).unwrap(), family(true).build(3).unwrap());
+    let n_deaf = drawn.nodes().filter(|&node| drawn.in_degree(node) == 0).count();
+    assert!(n_deaf > 10 && repaired.is_strongly_connected());
+    let n_lost = drawn.edges().filter(|&(a, b)| !repaired.has_edge(a, b)).count();
+    assert!((n_deaf..n_deaf + 5).contains(&n_lost), "{n_lost} edges for {n_deaf} nodes");
+    let dense = |connected| Family::InRegular { nodes: 100, degree: 30, connected };
+    assert_eq!(dense(false).build(1), dense(true).build(1));
+}
+
+#[test]
+fn one_edge_each_and_connected_is_a_single_cycle() {
+    let graph = Family::InRegular { nodes: 12, degree: 1, connected: true }.build(4).unwrap();
+    assert_eq!((graph.n_edges(), graph.diameter(12)), (12, Diameter::Exact(11)));
 }

@@ -150,3 +150,35 @@ fn a_large_star_is_stochastic_in_spite_of_rounding() {
     assert!(Mixing::new(&graph, Weights::Metropolis).unwrap().properties().doubly_stochastic());
     assert!(Mixing::new(&graph, Weights::Out).unwrap().properties().column_stochastic);
 }
+
+#[test]
+fn both_precisions_equal_the_sum_written_out() {
+    let family = Family::DirectedErdosRenyi { nodes: 23, probability: 0.4, connected: false };
+    let mixing = Mixing::new(&family.build(5).unwrap(), Weights::In).unwrap();
+    // Rows of 2 to 15 senders and lengths that fill whole registers or do not.
+    for d in [0, 1, 2, 7, 8, 33] {
+        let x: Vec<f64> = (0..23 * d).map(|k| (k as f64 * 0.37).sin()).collect();
+        let single: Vec<f32> = x.iter().map(|&v| v as f32).collect();
+        let (mut out, mut out_single) = (vec![9.0; x.len()], vec![9.0_f32; x.len()]);
+        let (mut back, mut back_single) = (out.clone(), out_single.clone());
+        mixing.apply(&x, d, &mut out);
+        mixing.apply(&single, d, &mut out_single);
+        mixing.apply_transposed(&x, d, &mut back);
+        mixing.apply_transposed(&single, d, &mut back_single);
+        for (i, k) in (0..23).flat_map(|i| (0..d).map(move |k| (i, k))) {
+            let node = |j: usize| NodeId(j as u32);
+            let (mut sum, mut sum_single, mut sum_back) = (0.0, 0.0_f32, 0.0);
+            for j in 0..23 {
+                let weight = mixing.weight(node(i), node(j));
+                sum += weight * x[j * d + k];
+                sum_single += weight as f32 * single[j * d + k];
+                sum_back += mixing.weight(node(j), node(i)) * x[j * d + k];
+            }
+            // To the last bit: the order of the senders is part of the promise.
+            assert_eq!(out[i * d + k], sum);
+            assert_eq!(out_single[i * d + k], sum_single);
+            assert_eq!(back[i * d + k], sum_back);
+            assert!((f64::from(back_single[i * d + k]) - sum_back).abs() < 1e-5);
+        }
+    }
+}

@@ -88,3 +88,88 @@ fn weights_that_do_not_fit_name_the_round() {
     assert_eq!(one.graph_at(3).unwrap().n_edges(), 0);
     assert_eq!(one.check_windows(1, 1), Ok(WindowCheck::Always));
 }
+
+#[test]
+fn the_rounds_of_a_window_share_out_its_graph() {
+    let family = Family::ErdosRenyi { nodes: 15, probability: 0.4, connected: true };
+    let per_round = Schedule::PerRound { family: family.clone(), seed: 6 };
+    for window in [1, 2, 3, 7] {
+        let schedule = Schedule::windowed(family.clone(), window, 6).unwrap();
+        for k in 0..4 {
+            let whole = per_round.graph_at(k).unwrap();
+            // Backwards: any round can be asked for without those before.
+            let rounds: Vec<Graph> = (k * window..(k + 1) * window)
+                .rev()
+                .map(|round| schedule.graph_at(round).unwrap().into_owned())
+                .collect();
+            let n_dealt: usize = rounds.iter().map(Graph::n_edges).sum();
+            assert_eq!(n_dealt, whole.n_edges(), "no edge is dealt twice");
+            assert_eq!(schedule.union_over(k * window, window).unwrap(), *whole);
+        }
+        let checked = schedule.check_aligned_windows(window, 4 * window);
+        assert_eq!(checked, Ok(WindowCheck::Before(4 * window)));
+        assert_eq!(schedule.period(), None);
+    }
+}
+
+#[test]
+fn edges_are_dealt_evenly_and_apart_from_the_draw() {
+    let complete = Family::Complete { nodes: 40 };
+    let schedule = Schedule::windowed(complete, 5, 1).unwrap();
+    let n_edges = 40.0 * 39.0;
+    let sd = (n_edges * 0.2 * 0.8_f64).sqrt();
+    for round in 0..20 {
+        let count = schedule.graph_at(round).unwrap().n_edges() as f64;
+        assert!((count - n_edges / 5.0).abs() < 5.5 * sd, "round {round}: {count}");
+    }
+    assert_ne!(schedule.graph_at(0), schedule.graph_at(5), "each window deals anew");
+    let other = Schedule::windowed(Family::Complete { nodes: 40 }, 5, 2).unwrap();
+    assert_ne!(schedule.graph_at(0), other.graph_at(0));
+    // Of a symmetric graph, about a fifth of the edges meet their way back.
+    let round = schedule.graph_at(3).unwrap();
+    let n_back = round.edges().filter(|&(a, b)| round.has_edge(b, a)).count() as f64;
+    assert!((0.1..0.3).contains(&(n_back / round.n_edges() as f64)));
+}
+
+#[test]
+fn empty_windows_are_refused() {
+    let family = Family::Ring { nodes: 4 };
+    assert_eq!(Schedule::windowed(family.clone(), 0, 1), Err(ScheduleError::EmptyWindow));
+    let unchecked = Schedule::Window { family, window: 0, seed: 1 };
+    let message = unchecked.graph_at(0).unwrap_err().to_string();
+    assert_eq!(message, "window is 0, but has to be at least 1 round");
+    assert_eq!(unchecked.check_aligned_windows(0, 9), Err(ScheduleError::EmptyWindow));
+}
+
+#[test]
+fn alternating_graphs_are_connected_together_but_not_alone() {
+    for nodes in [2, 3, 4, 5, 6, 7, 10, 11, 12, 51] {
+        let schedule = Schedule::alternating(nodes).unwrap();
+        assert_eq!(schedule.period(), Some(2));
+        for round in [0, 1] {
+            let graph = schedule.graph_at(round).unwrap();
+            assert!(!graph.is_strongly_connected(), "{nodes} nodes, round {round}");
+            assert!(graph.max_out_degree() <= 2);
+        }
+        assert_eq!(schedule.check_windows(2, 0), Ok(WindowCheck::Always));
+    }
+    assert!(Schedule::alternating(0).is_err());
+    assert_eq!(Schedule::alternating(1).unwrap().graph_at(0).unwrap().n_edges(), 0);
+}
+
+#[test]
+fn aligned_windows_ask_less_than_all_windows() {
+    // Rounds 0 and 1 are connected together, and so are 2 and 3, but 1 and 2 are not.
+    let (there, back) = ([(0, 1)], [(1, 0)]);
+    let graphs = [there, back, back, there].map(|edges| Graph::from_edges(2, edges).unwrap());
+    let schedule = Schedule::Cycle(Cycle::new(graphs.to_vec()).unwrap());
+    assert_eq!(schedule.check_aligned_windows(2, 0), Ok(WindowCheck::Always));
+    assert_eq!(schedule.check_windows(2, 0), Err(ScheduleError::NotConnected { start: 1, end: 2 }));
+    // Windows of three are aligned with the fourfold cycle only after twelve rounds.
+    let graphs = [there, back, there, there].map(|edges| Graph::from_edges(2, edges).unwrap());
+    let schedule = Schedule::Cycle(Cycle::new(graphs.to_vec()).unwrap());
+    let late = ScheduleError::NotConnected { start: 6, end: 8 };
+    let first = Graph::from_edges(2, there).unwrap();
+    assert_eq!(schedule.graph_at(6).unwrap().as_ref(), &first);
+    assert_eq!(schedule.check_aligned_windows(3, 0), Err(late));
+}

@@ -27,27 +27,30 @@ impl Extremes {
 
 const MAX_STEPS: usize = 10_000;
 /// Up to this size all digits are had quickly.
-const SMALL: usize = 4096;
+pub(super) const SMALL: usize = 4096;
 
-/// The extreme eigenvalues, on vectors without mean if `centred`. `norm` is the size of the
-/// matrix, which says what is small.
-pub(super) fn extremes<F>(n: usize, centred: bool, norm: f64, mut product: F) -> Extremes
+/// Which extremes are asked for.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Ends {
+    Both,
+    /// The lowest, of little use here, would often be the last to settle.
+    Highest,
+}
+
+/// The extreme eigenvalues on vectors without mean. `norm` is the size of the matrix, which says
+/// what is small.
+pub(super) fn extremes<F>(n: usize, ends: Ends, norm: f64, mut product: F) -> Extremes
 where
     F: FnMut(&[f64], &mut [f64]),
 {
-    let project = |x: &mut [f64]| {
-        if centred {
-            remove_mean(x);
-        }
-    };
     let mut found = Extremes { lowest: 0.0, highest: 0.0, steps: 0, converged: true };
-    if n <= usize::from(centred) {
+    if n <= 1 {
         return found;
     }
     found.converged = false;
     let mut rng = generator(0, Stream::Family);
     let mut current: Vec<f64> = (0..n).map(|_| unit(&mut rng) - 0.5).collect();
-    project(&mut current);
+    remove_mean(&mut current);
     let start_length = length(&current);
     scale(&mut current, 1.0 / start_length);
     let (mut previous, mut next) = (vec![0.0; n], vec![0.0; n]);
@@ -59,19 +62,22 @@ where
     while found.steps < max_steps {
         found.steps += 1;
         product(&current, &mut next);
-        project(&mut next);
+        remove_mean(&mut next);
         let alpha = dot(&next, &current);
         for ((x, c), p) in next.iter_mut().zip(&current).zip(&previous) {
             *x -= alpha * c + beta * p;
         }
         // Rounding brings the mean back, and the mean has the largest eigenvalue.
-        project(&mut next);
+        remove_mean(&mut next);
         beta = length(&next);
         diagonal.push(alpha);
         let exhausted = beta <= 1e-14 * norm;
         if exhausted || found.steps >= next_check {
             let (low, high) = tridiagonal_extremes(&diagonal, &beside);
-            let change = (low - found.lowest).abs().max((high - found.highest).abs());
+            let change = match ends {
+                Ends::Both => (low - found.lowest).abs().max((high - found.highest).abs()),
+                Ends::Highest => (high - found.highest).abs(),
+            };
             // The ends of a large random graph's spectrum are crowded: the last digits would cost
             // thousands of products. What matters there is the distance from `norm`.
             let gap = (norm - low.abs().max(high.abs())).max(0.0);
@@ -96,15 +102,15 @@ pub(super) fn remove_mean(x: &mut [f64]) {
     x.iter_mut().for_each(|v| *v -= mean);
 }
 
-fn dot(x: &[f64], y: &[f64]) -> f64 {
+pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(a, b)| a * b).sum()
 }
 
-fn length(x: &[f64]) -> f64 {
+pub(super) fn length(x: &[f64]) -> f64 {
     dot(x, x).sqrt()
 }
 
-fn scale(x: &mut [f64], factor: f64) {
+pub(super) fn scale(x: &mut [f64], factor: f64) {
     x.iter_mut().for_each(|v| *v *= factor);
 }
 

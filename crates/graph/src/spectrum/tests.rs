@@ -149,3 +149,109 @@ fn the_gap_of_a_long_path_has_six_digits() {
     let expected = 4.0 * half * half / 3.0;
     assert!((gap / expected - 1.0).abs() < 1e-6, "{gap} is not {expected}");
 }
+
+fn circle(nodes: u32, hops: &[u32]) -> Graph {
+    let edges = hops.iter().flat_map(|hop| (0..nodes).map(move |i| (i, (i + hop) % nodes)));
+    Graph::from_edges(nodes, edges).unwrap()
+}
+
+/// On a circle the eigenvalues are (1 + sum of w^(k hop)) / (1 + hops), w a root of one.
+fn circle_modulus(nodes: u32, hops: &[u32]) -> f64 {
+    let modulus = |k: u32| {
+        let angle = |hop: u32| 2.0 * PI * f64::from(k) * f64::from(hop) / f64::from(nodes);
+        let re = 1.0 + hops.iter().map(|&hop| angle(hop).cos()).sum::<f64>();
+        let im = hops.iter().map(|&hop| angle(hop).sin()).sum::<f64>();
+        re.hypot(im) / (1 + hops.len()) as f64
+    };
+    (1..nodes).map(modulus).fold(0.0, f64::max)
+}
+
+#[test]
+fn directed_circles_have_roots_of_one() {
+    for (nodes, hops) in [
+        (2, &[1][..]),
+        (3, &[1]),
+        (5, &[1]),
+        (40, &[1]),
+        (150, &[1]),
+        (200, &[1]),
+        (8, &[1, 2, 4]),
+        (100, &[1, 2, 4, 8, 16, 32, 64]),
+        (1000, &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
+        (301, &[1, 7]),
+    ] {
+        let graph = circle(nodes, hops);
+        for rule in [Weights::In, Weights::Out] {
+            let modulus = second_modulus(&Mixing::new(&graph, rule).unwrap()).unwrap();
+            let expected = circle_modulus(nodes, hops);
+            assert!((modulus - expected).abs() < 1e-9, "{nodes} {hops:?}: {modulus} {expected}");
+        }
+    }
+    // (1 + w) / 2 has modulus cos(pi / n).
+    close(circle_modulus(40, &[1]), (PI / 40.0).cos());
+}
+
+#[test]
+fn three_nodes_by_hand() {
+    // Trace 1.5 and determinant 0.06: the other two solve x^2 - 0.5 x + 0.06 = 0, so 0.3 and 0.2.
+    let rows: [[f64; 3]; 3] = [[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.15, 0.45, 0.4]];
+    let trace = rows[0][0] + rows[1][1] + rows[2][2];
+    let minor = |a: usize, b: usize| rows[a][a] * rows[b][b] - rows[a][b] * rows[b][a];
+    let others = (trace - 1.0, minor(0, 1) + minor(0, 2) + minor(1, 2) - (trace - 1.0));
+    let root = (others.0 * others.0 / 4.0 - others.1).sqrt();
+    let entry = |k: usize| (NodeId(k as u32 / 3), NodeId(k as u32 % 3), rows[k / 3][k % 3]);
+    let mixing = Mixing::custom(3, (0..9).map(entry)).unwrap();
+    close(second_modulus(&mixing).unwrap(), others.0 / 2.0 + root);
+    let turned = |k: usize| (NodeId(k as u32 % 3), NodeId(k as u32 / 3), rows[k / 3][k % 3]);
+    let columns = Mixing::custom(3, (0..9).map(turned)).unwrap();
+    assert!(!columns.properties().row_stochastic);
+    close(second_modulus(&columns).unwrap(), others.0 / 2.0 + root);
+}
+
+#[test]
+fn both_iterations_agree_on_symmetric_weights() {
+    let families = [
+        Family::Ring { nodes: 60 },
+        Family::Torus { rows: 20, columns: 21 },
+        Family::Hypercube { dimension: 8 },
+        Family::RandomRegular { nodes: 500, degree: 4, connected: true },
+        Family::Complete { nodes: 300 },
+        Family::TwoCliques { clique: 100 },
+        Family::Path { nodes: 1 },
+    ];
+    for family in families {
+        let mixing = Mixing::new(&family.build(2).unwrap(), Weights::Metropolis).unwrap();
+        let lanczos = second_eigenvalue(&mixing).unwrap();
+        assert_eq!(second_modulus(&mixing), Ok(lanczos));
+        let n_nodes = mixing.n_nodes() as usize;
+        let arnoldi =
+            super::arnoldi::largest_modulus(n_nodes, |x, out| mixing.apply(x, 1, out)).unwrap();
+        assert!((arnoldi - lanczos).abs() < 1e-8, "{family:?}: {arnoldi} {lanczos}");
+    }
+}
+
+#[test]
+fn the_second_modulus_is_the_rate_of_long_windows() {
+    let family = Family::InRegular { nodes: 120, degree: 3, connected: true };
+    let graph = family.build(5).unwrap();
+    for rule in [Weights::In, Weights::Out] {
+        let mixing = Mixing::new(&graph, rule).unwrap();
+        let modulus = second_modulus(&mixing).unwrap();
+        let shrunk = |rounds| window_contraction(&vec![mixing.clone(); rounds]).unwrap();
+        // Gelfand's formula, with the constant divided out; a pair turns, so only nearly.
+        let rate = (shrunk(30) / shrunk(10)).powf(1.0 / 20.0);
+        assert!((rate / modulus - 1.0).abs() < 0.03, "{rate} {modulus}");
+        let lazy = second_modulus(&mixing.lazy(0.5).unwrap()).unwrap();
+        assert!(lazy <= 0.5 + 0.5 * modulus + 1e-12);
+    }
+}
+
+#[test]
+fn an_iteration_that_does_not_end_says_so() {
+    // A long directed circle has thousands of eigenvalues within a millionth of the first.
+    let mixing = Mixing::new(&circle(30_000, &[1]), Weights::In).unwrap();
+    let Err(SpectrumError::Slow { steps, estimate }) = second_modulus(&mixing) else {
+        panic!("has converged");
+    };
+    assert!(steps > 100 && estimate > 0.9 && estimate <= 1.0 + 1e-12, "{steps} {estimate}");
+}
