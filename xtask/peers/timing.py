@@ -5,6 +5,7 @@ core the two agree when it is quiet, and when it is not, the peer must not pay f
 """
 
 import json
+import os
 import statistics
 import time
 
@@ -27,6 +28,19 @@ def samples(name, work, count, runs=9):
         work()
         times.append(time.process_time() - begin)
     _say(name, "samples/s", count / statistics.median(times[1:]), None, None)
+
+
+def rate(name, unit, work, count, runs=9):
+    """`count` things a second, the number of threads in the name: processor time on one core, wall
+    time on several, where what waits for another core is slow too."""
+    cores = len(os.sched_getaffinity(0))
+    clock = time.process_time if cores == 1 else time.perf_counter
+    times = []
+    for _ in range(runs + 1):
+        begin = clock()
+        work()
+        times.append(clock() - begin)
+    _say(f"{name}_{cores}t", unit, count / statistics.median(times[1:]), None, None)
 
 
 def _say(name, unit, value, result, note):

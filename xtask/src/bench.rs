@@ -56,6 +56,9 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<(), String> {
     Ok(())
 }
 
+/// Benchmarks that also run on all cores; they put the number of threads into their names.
+const PARALLEL: &[&str] = &["consensus"];
+
 fn our_records(workspace: &Workspace) -> Result<Vec<Record>, String> {
     let mut records = Vec::new();
     let mut any = false;
@@ -69,6 +72,10 @@ fn our_records(workspace: &Workspace) -> Result<Vec<Record>, String> {
             }
             eprintln!("==> {} {bench}", package.name);
             records.extend(record::from_command(pinned(&mut cargo()).args(target))?);
+            if PARALLEL.contains(&bench.as_str()) {
+                eprintln!("==> {} {bench} on all cores", package.name);
+                records.extend(record::from_command(cargo().args(target))?);
+            }
         }
     }
     if !any {

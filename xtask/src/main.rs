@@ -22,9 +22,9 @@ Commands:
   bench    The benchmarks in release mode on one thread, as a table
 
 Options of bench:
-  --peers        Also run the peers (dp_accounting, opendp, torch, numpy, mkl_random,
-                 prv_accountant) in the same run and print ratios. Makes a Python virtual
-                 environment in target/peers-venv; torch alone takes about 5 GB.
+  --peers        Also run the peers (dp_accounting, opendp, torch, numpy, scipy, jax,
+                 mkl_random, prv_accountant) in the same run and print ratios. Makes a Python
+                 virtual environment in target/peers-venv; torch alone takes about 5 GB.
   --quick        Run 200 of the peer's 10,000 heterogeneous rounds and scale linearly
   --without P    Leave out the peer P (may be given several times)
 

@@ -1,7 +1,5 @@
 //! All nodes in step over ideal links: the fast engine.
 
-use std::sync::Arc;
-
 use rayon::prelude::*;
 use undertone_graph::NodeId;
 use undertone_protocol::{Answer, Mail, MailPart, Question, Synchronous, Wiring, wire};
@@ -74,8 +72,18 @@ where
         self.nodes.par_iter_mut().zip(oracles).try_for_each(each)
     }
 
+    /// Sends and receives, and does something else at the same time: drawing the next round's graph,
+    /// say.
+    pub fn step_and<T: Send>(
+        &mut self,
+        wiring: &Wiring,
+        meanwhile: impl FnOnce() -> T + Send,
+    ) -> T {
+        rayon::join(|| self.step(wiring), meanwhile).1
+    }
+
     /// Sends and receives.
-    pub fn step(&mut self, wiring: &Arc<Wiring>) {
+    pub fn step(&mut self, wiring: &Wiring) {
         let Self { nodes, mail, round, traffic } = self;
         let round_now = *round;
         let arch = pulp::Arch::new();

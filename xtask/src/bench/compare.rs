@@ -35,6 +35,12 @@ const TARGETS: &[Target] = &[
     target("exact_gauss_sigma1", "opendp_gaussian_sigma1", 100.0),
     target("exact_gauss_sigma10", "opendp_gaussian_sigma10", 100.0),
     target("exact_gauss_sigma1000", "opendp_gaussian_sigma1000", 100.0),
+    target("sparse_push_sum_1000x64_1t", "jax_gather_sparse_push_sum_1000x64_1t", 4.0),
+    target("sparse_push_sum_1000x64_1t", "scipy_csr_sparse_push_sum_1000x64_1t", 4.0),
+    target("sparse_push_sum_1000x64_1t", "numpy_gather_sparse_push_sum_1000x64_1t", 4.0),
+    target("sparse_push_sum_1000x64_2t", "jax_gather_sparse_push_sum_1000x64_2t", 4.0),
+    target("sparse_push_sum_1000x64_2t", "scipy_csr_sparse_push_sum_1000x64_2t", 4.0),
+    target("sparse_push_sum_1000x64_2t", "numpy_gather_sparse_push_sum_1000x64_2t", 4.0),
 ];
 
 /// An epsilon (or a noise) may be larger than the peer's by this part and still be as tight.
@@ -46,7 +52,7 @@ pub fn table(ours: &[Record], theirs: &[Record]) -> String {
     for target in TARGETS {
         let line = line(target, find(ours, target.ours), find(theirs, target.peer));
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "  {:<22} {:<36} {line}", target.ours, target.peer);
+        let _ = writeln!(out, "  {:<26} {:<40} {line}", target.ours, target.peer);
     }
     out
 }

@@ -13,15 +13,23 @@ struct Peer {
     packages: &'static [&'static str],
     /// What must be importable afterwards.
     module: &'static str,
+    /// Whether it also runs on all cores, with the number of threads in its names.
+    parallel: bool,
+}
+
+const fn peer(name: &'static str, packages: &'static [&'static str], module: &'static str) -> Peer {
+    Peer { name, packages, module, parallel: false }
 }
 
 const PEERS: &[Peer] = &[
-    Peer { name: "numpy", packages: &["numpy", "scipy"], module: "numpy" },
-    Peer { name: "dp_accounting", packages: &["dp-accounting==0.6.0"], module: "dp_accounting" },
-    Peer { name: "prv_accountant", packages: &["prv-accountant==0.2.0"], module: "prv_accountant" },
-    Peer { name: "opendp", packages: &["opendp==0.16.0"], module: "opendp" },
-    Peer { name: "mkl_random", packages: &["mkl_random"], module: "mkl_random" },
-    Peer { name: "torch", packages: &["torch"], module: "torch" },
+    peer("numpy", &["numpy", "scipy"], "numpy"),
+    Peer { parallel: true, ..peer("scipy", &["numpy", "scipy"], "scipy") },
+    Peer { parallel: true, ..peer("jax", &["jax"], "jax") },
+    peer("dp_accounting", &["dp-accounting==0.6.0"], "dp_accounting"),
+    peer("prv_accountant", &["prv-accountant==0.2.0"], "prv_accountant"),
+    peer("opendp", &["opendp==0.16.0"], "opendp"),
+    peer("mkl_random", &["mkl_random"], "mkl_random"),
+    peer("torch", &["torch"], "torch"),
 ];
 
 /// Checks the name of a peer.
@@ -82,7 +90,12 @@ fn measure(
     if quick {
         command.arg("--quick");
     }
-    record::from_command(&mut pinned(&mut command))
+    let mut records = record::from_command(&mut pinned(&mut command))?;
+    if peer.parallel {
+        eprintln!("==> {} on all cores", peer.name);
+        records.extend(record::from_command(&mut command)?);
+    }
+    Ok(records)
 }
 
 fn imports(python: &Path, module: &str) -> bool {
@@ -105,7 +118,7 @@ mod tests {
     #[test]
     fn peers_are_known_by_name() {
         assert_eq!(named("torch"), Ok(()));
-        assert!(named("jax").is_err_and(|e| e.contains("dp_accounting")));
+        assert!(named("tensorflow").is_err_and(|e| e.contains("dp_accounting")));
     }
 
     #[test]

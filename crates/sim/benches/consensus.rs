@@ -1,0 +1,157 @@
+//! Speed of averaging, one JSON line each. The number of threads is in the name: as many as the
+//! process may use, so pin it to one core for figures of one thread.
+//! An argument selects the lines whose name contains it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cpu_time::ProcessTime;
+use rayon::prelude::*;
+use undertone_graph::{Family, Schedule};
+use undertone_privacy::release::Released;
+use undertone_protocol::{Answer, PushSum, SparsePushSum, Sparsity, Synchronous, Topology, Wiring};
+use undertone_sim::lockstep::Lockstep;
+
+fn main() {
+    sparse_push_sum();
+    large_push_sum();
+    cost_per_node();
+}
+
+/// The peers' work F: 1,000 nodes, 64 coordinates, 500 iterations, each with a fresh random digraph
+/// of in-degree 10 and half of the coordinates sent; graphs and masks included.
+fn sparse_push_sum() {
+    const ITERATIONS: u32 = 500;
+    let Some(name) = wanted("sparse_push_sum_1000x64") else { return };
+    let family = Family::InRegular { nodes: 1000, degree: 10, connected: false };
+    let topology = Topology::new(Schedule::PerRound { family, seed: 1 });
+    let wiring = |round| topology.wiring_at(round).expect("in-degree 10 of 1,000 nodes");
+    let mut runs: Vec<(Duration, Duration)> = Vec::new();
+    for _ in 0..11 {
+        let node = |_| SparsePushSum::<f32>::new(64, Sparsity::Half, 1);
+        let mut nodes = Lockstep::new(started((0..1000).map(node).collect()));
+        let (wall, processor) = (Instant::now(), ProcessTime::now());
+        let mut next = wiring(0);
+        for round in 0..u64::from(ITERATIONS) {
+            next = nodes.step_and(&next, || wiring(round + 1));
+        }
+        runs.push((wall.elapsed(), processor.elapsed()));
+        assert!(worst_error(nodes.nodes()) < 1e-5, "the mean is not reached");
+    }
+    runs.sort_unstable();
+    let (wall, processor) = runs[runs.len() / 2];
+    // On one core the processor's time is what counts: others may be using it too.
+    let time = if rayon::current_num_threads() == 1 { processor } else { wall };
+    let rate = f64::from(ITERATIONS) / time.as_secs_f64();
+    report(&name, "iterations/s", rate, "median of 11");
+}
+
+/// 100,000 nodes, 64 coordinates, a random digraph of out-degree 10, 100 rounds.
+fn large_push_sum() {
+    let Some(name) = wanted("push_sum_100k_x64_100_rounds") else { return };
+    let (n_nodes, dimension, degree, rounds) = (100_000, 64, 10, 100);
+    let wiring = out_regular(n_nodes, degree);
+    let node = |_| PushSum::<f32>::new(dimension);
+    let mut nodes = Lockstep::new(started((0..n_nodes).map(node).collect()));
+    let start = Instant::now();
+    (0..rounds).for_each(|_| nodes.step(&wiring));
+    let seconds = start.elapsed().as_secs_f64();
+    assert!(worst_error(nodes.nodes()) < 1e-4, "the mean is not reached");
+    // A round reads and writes every state twice, writes every row of mail, and reads as many rows
+    // as there are edges.
+    let row = 4 * (dimension + 1);
+    let bytes = (rounds * n_nodes as usize * row) as f64 * (4.0 + 1.0 + f64::from(degree));
+    let (reached, machine) = (bytes / seconds / 1e9, bandwidth());
+    let note = format!(
+        "{reached:.1} GB/s, {:.0}% of the {machine:.1} GB/s of a triad; peak memory {:.0} MB",
+        100.0 * reached / machine,
+        peak_memory() / 1e6
+    );
+    report(&name, "s", seconds, &note);
+}
+
+/// Nanoseconds for one node and round, from a thousand to a million nodes of 16 coordinates.
+fn cost_per_node() {
+    for n_nodes in [1_000, 10_000, 100_000, 1_000_000] {
+        let Some(name) = wanted(&format!("push_sum_{n_nodes}_x16_node_round")) else { continue };
+        let wiring = out_regular(n_nodes, 10);
+        let mut nodes =
+            Lockstep::new(started((0..n_nodes).map(|_| PushSum::<f32>::new(16)).collect()));
+        let rounds = (20_000_000 / n_nodes).clamp(20, 5000);
+        let start = Instant::now();
+        (0..rounds).for_each(|_| nodes.step(&wiring));
+        let seconds = start.elapsed().as_secs_f64() / f64::from(rounds) / f64::from(n_nodes);
+        let note = format!("{rounds} rounds; peak memory so far {:.0} MB", peak_memory() / 1e6);
+        report(&name, "s", seconds, &note);
+    }
+}
+
+fn out_regular(nodes: u32, degree: u32) -> Arc<Wiring> {
+    let family = Family::OutRegular { nodes, degree, connected: true };
+    let graph = family.build(1).expect("a digraph of that degree");
+    let wiring = Topology::new(Schedule::Fixed(graph)).wiring_at(0);
+    Arc::new(wiring.expect("no weights are asked for"))
+}
+
+/// Node `i` has `sin(i + k)` at coordinate `k`.
+fn started<P: Synchronous<f32>>(mut nodes: Vec<P>) -> Vec<P> {
+    for (i, node) in nodes.iter_mut().enumerate() {
+        let values = (0..node.dimension()).map(|k| value(i, k)).collect();
+        let _ = node.ask(0);
+        node.answer(0, Answer::Released(Released::public(values)));
+    }
+    nodes
+}
+
+fn value(node: usize, coordinate: usize) -> f32 {
+    ((node + coordinate) as f64).sin() as f32
+}
+
+fn worst_error<P: Synchronous<f32> + Sync>(nodes: &[P]) -> f32 {
+    let n = nodes.len();
+    let mean = |k| (0..n).map(|i| f64::from(value(i, k))).sum::<f64>() / n as f64;
+    let means: Vec<f32> = (0..nodes[0].dimension()).map(|k| mean(k) as f32).collect();
+    let error = |node: &P| {
+        let mut out = vec![0.0; means.len()];
+        node.estimate(&mut out);
+        out.iter().zip(&means).fold(0.0_f32, |worst, (a, b)| worst.max((a - b).abs()))
+    };
+    nodes.par_iter().map(error).reduce(|| 0.0, f32::max)
+}
+
+/// What the machine's memory gives to `a = b + s c` on all our threads, in GB/s.
+fn bandwidth() -> f64 {
+    const LENGTH: usize = 16 << 20;
+    let (mut a, b, c) = (vec![0.0_f32; LENGTH], vec![1.0_f32; LENGTH], vec![2.0_f32; LENGTH]);
+    let mut best = f64::INFINITY;
+    for _ in 0..7 {
+        let start = Instant::now();
+        a.par_chunks_mut(1 << 16).zip(b.par_chunks(1 << 16).zip(c.par_chunks(1 << 16))).for_each(
+            |(a, (b, c))| {
+                a.iter_mut().zip(b.iter().zip(c)).for_each(|(a, (b, c))| *a = b + 3.0 * c);
+            },
+        );
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    assert_eq!(a[LENGTH / 2], 7.0);
+    3.0 * 4.0 * LENGTH as f64 / best / 1e9
+}
+
+/// The most memory that this process had at any time, in bytes; zero where that is not told.
+fn peak_memory() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
+    kilobytes.unwrap_or(0.0) * 1024.0
+}
+
+/// The full name of a line, if it is asked for.
+fn wanted(name: &str) -> Option<String> {
+    let mut parts = std::env::args().skip(1).filter(|argument| !argument.starts_with('-'));
+    let left_out = parts.next().is_some_and(|part| !name.contains(&part));
+    (!left_out).then(|| format!("{name}_{}t", rayon::current_num_threads()))
+}
+
+fn report(name: &str, unit: &str, value: f64, note: &str) {
+    println!(r#"{{"name":"{name}","unit":"{unit}","value":{value},"note":"{note}"}}"#);
+}
