@@ -26,6 +26,7 @@ impl Sparsity {
     }
 
     /// The same into memory that is there already.
+    #[inline(always)]
     pub fn mask_into(
         &self,
         dimension: usize,
@@ -82,14 +83,14 @@ struct PublicBits(u64);
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl PublicBits {
+    #[inline(always)]
     fn new(seed: u64, node: NodeId, round: u64, lane: u64) -> Self {
-        let mut state = seed;
-        for part in [u64::from(node.0), round, lane] {
-            state = scramble(state.wrapping_add(GOLDEN) ^ scramble(part.wrapping_add(GOLDEN)));
-        }
-        Self(state)
+        // Node and lane share a word; the round comes after it has been scrambled.
+        let who = u64::from(node.0) << 8 ^ lane;
+        Self(scramble(scramble(seed ^ who.wrapping_mul(GOLDEN)) ^ round.wrapping_mul(GOLDEN)))
     }
 
+    #[inline(always)]
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN);
         scramble(self.0)
@@ -107,6 +108,7 @@ impl PublicBits {
     }
 }
 
+#[inline(always)]
 fn scramble(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

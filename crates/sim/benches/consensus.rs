@@ -13,9 +13,12 @@ use undertone_protocol::{Answer, PushSum, SparsePushSum, Sparsity, Synchronous, 
 use undertone_sim::lockstep::Lockstep;
 
 fn main() {
-    sparse_push_sum();
-    large_push_sum();
-    cost_per_node();
+    // Inside of the pool: from outside, every step would wake it and wait for it.
+    rayon::scope(|_| {
+        sparse_push_sum();
+        large_push_sum();
+        cost_per_node();
+    });
 }
 
 /// The peers' work F: 1,000 nodes, 64 coordinates, 500 iterations, each with a fresh random digraph
