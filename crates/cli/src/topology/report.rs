@@ -161,7 +161,9 @@ impl Report {
         facts.push(("weights", self.weights_text(flags.lazy)));
         if let Some(rate) = &self.modulus {
             facts.push((self.modulus_name(), rate.text()));
-            facts.push(("spectral gap", significant_below((1.0 - rate.value).max(0.0))));
+            let about = if rate.converged { "" } else { "about " };
+            let gap = significant_below((1.0 - rate.value).max(0.0));
+            facts.push(("spectral gap", format!("{about}{gap}")));
         }
         if let Some(window) = &self.window {
             facts.push(("window", rounds(window.n_rounds)));
@@ -214,7 +216,8 @@ impl Report {
     }
 
     fn sure_rounds(&self) -> Option<u64> {
-        let window = self.window.as_ref()?;
+        // What has not converged is too low, and nothing is sure then.
+        let window = self.window.as_ref().filter(|window| window.contraction.converged)?;
         let n_windows = rounds_to(within_one(window.contraction.value), TOLERANCE)?;
         Some(n_windows.saturating_mul(window.n_rounds))
     }
