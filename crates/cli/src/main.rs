@@ -6,6 +6,7 @@ mod calibrate;
 mod claims;
 mod output;
 mod parse;
+mod topology;
 
 use std::process::ExitCode;
 
@@ -23,6 +24,7 @@ Start here:
   undertone claims                                     what five papers promise, and what is true
   undertone account --poisson-gaussian 0.02,12.4 --times 1000 --delta 1e-5
   undertone calibrate --epsilon 1 --delta 1e-5 --rate 0.01 --rounds 10000
+  undertone topology --family ring --nodes 16          how fast neighbours agree
 
 Every command takes --json. A wrong flag or file ends with exit code 2 and says what to do."
 )]
@@ -39,6 +41,8 @@ enum Command {
     Calibrate(calibrate::Calibrate),
     /// What the papers claim, the verdict, and the true value
     Claims(claims::Claims),
+    /// Who hears whom, and how fast they agree: degrees, spectral gap, rounds, a picture
+    Topology(Box<topology::Topology>),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +50,7 @@ fn main() -> ExitCode {
         Command::Account(account) => account.run(),
         Command::Calibrate(calibrate) => calibrate.run(),
         Command::Claims(claims) => claims.run(),
+        Command::Topology(topology) => topology.run(),
     };
     match result {
         Ok(text) => {

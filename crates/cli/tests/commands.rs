@@ -219,10 +219,104 @@ fn mistakes_are_refused_with_a_remedy() {
 #[test]
 fn help_teaches() {
     let help = text(&["--help"]);
-    for word in ["account", "calibrate", "claims", "Start here", "exit code 2"] {
+    for word in ["account", "calibrate", "claims", "topology", "Start here", "exit code 2"] {
         assert!(help.contains(word), "{word}");
     }
-    for command in ["account", "calibrate", "claims"] {
+    for command in ["account", "calibrate", "claims", "topology"] {
         assert!(text(&[command, "--help"]).contains("Examples"), "{command}");
     }
+}
+
+fn topology(line: &str) -> Vec<&str> {
+    ["topology"].into_iter().chain(line.split(' ')).collect()
+}
+
+#[test]
+fn topology_prints_the_closed_forms_of_shapes() {
+    // 1/3 + 2/3 cos(pi/4), and 1 - 2/(d + 1).
+    let ring = text(&topology("--family ring --nodes 8"));
+    for line in
+        ["directed edges      16", "second eigenvalue   0.8047379", "rounds to 1e-6      64"]
+    {
+        assert!(ring.contains(line), "{line} is not in\n{ring}");
+    }
+    let cube = text(&topology("--family hypercube --dimension 4"));
+    for line in ["diameter            4", "spectral gap        0.4", "        4  16"] {
+        assert!(cube.contains(line), "{line} is not in\n{cube}");
+    }
+    let lazy = json(&topology("--family ring --nodes 8 --lazy 0.5 --json"));
+    let expected = 0.5 + 0.5 * (1.0 / 3.0 + 2.0 / 3.0 * std::f64::consts::FRAC_PI_4.cos());
+    assert!((lazy["second_modulus"]["value"].as_f64().unwrap() - expected).abs() < 1e-12);
+}
+
+#[test]
+fn topology_tells_of_directed_and_changing_graphs() {
+    let answer = json(&topology("--family out-regular --nodes 60 --degree 3 --json"));
+    assert_eq!(answer["out_degree"]["histogram"], serde_json::json!([[3, 60]]));
+    assert_eq!(answer["weights"]["rule"], "out");
+    assert_eq!(answer["strongly_connected"], true);
+    let rate = answer["second_modulus"]["value"].as_f64().unwrap();
+    assert!(rate > 0.0 && rate < 1.0 && answer["window"]["contraction"]["value"].is_f64());
+    // A turn of hops by powers of two is the exact average.
+    let turn = json(&topology("--schedule exponential --nodes 8 --json"));
+    assert_eq!(turn["window"]["rounds"], 3);
+    assert!(turn["window"]["contraction"]["value"].as_f64().unwrap() < 1e-7);
+    assert!(turn["second_modulus"].is_null());
+    let window = "--family in-regular --nodes 20 --degree 2 --schedule window=4 --window 4 --json";
+    let window = json(&topology(window));
+    assert_eq!(window["window"]["directed_edges"], 40);
+    assert!(window["directed_edges"].as_u64().unwrap() < 40);
+    let pair = text(&topology("--schedule alternating --nodes 10"));
+    assert!(pair.contains("edges of window     20"), "{pair}");
+}
+
+#[test]
+fn topology_draws_every_node_and_reads_edge_lists() {
+    let folder = std::env::temp_dir().join(format!("undertone-topology-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = |name: &str| folder.join(name).to_str().unwrap().to_string();
+    let (edges, picture) = (file("a&b.txt"), file("graph.svg"));
+    std::fs::write(&edges, "0 1\n1 2\n2 0 # and around\n2 - 3\n").unwrap();
+    let answer = json(&["topology", "--edges", &edges, "--svg", &picture, "--json"]);
+    assert_eq!((answer["nodes"].as_u64(), answer["directed_edges"].as_u64()), (Some(4), Some(5)));
+    let svg = std::fs::read_to_string(&picture).unwrap();
+    assert_eq!(svg.matches("<circle").count(), 4);
+    assert!(svg.contains("a&amp;b.txt") && svg.contains("viewBox"));
+    assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"));
+    // Well formed: what is opened is closed, in order.
+    let mut open = Vec::new();
+    for tag in svg.split('<').skip(1).map(|part| part.split('>').next().unwrap()) {
+        let name = tag.split([' ', '/']).find(|word| !word.is_empty()).unwrap();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty());
+    std::fs::write(&edges, "0 1\n1 x\n").unwrap();
+    refused(&["topology", "--edges", &edges], &["a&b.txt: line 2: expected", "amiss at column 3"]);
+    let nowhere = file("no/such/folder.svg");
+    refused(&["topology", "--family", "ring", "--nodes", "4", "--svg", &nowhere], &["--svg"]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn topology_names_the_flag_and_the_remedy() {
+    let says = |line: &str, words: &[&str]| refused(&topology(line), words);
+    says("--family rnig --nodes 4", &["did you mean ring?"]);
+    says("--family grid --rows 4", &["--columns is missing", "--rows --columns"]);
+    says("--family ring --nodes 4 --degree 2", &["--degree is not for --family ring"]);
+    says("--family two-cliques --nodes 5", &["--nodes is 5", "even"]);
+    says("--family erdos-renyi --nodes 9 --probability 2", &["--probability is 2", "0 and 1"]);
+    says("--family erdos-renyi --nodes 9 --probability 0", &["--connected false"]);
+    says("--nodes 4", &["--family is missing", "--edges"]);
+    says("--schedule matching", &["--nodes is missing"]);
+    says("--schedule exponential --nodes 4 --family ring", &["leave out --family"]);
+    says("--family ring --nodes 4 --schedule window=0", &["at least 1"]);
+    says("--family ring --nodes 4 --weights laplacian=1", &["--weights", "largest degree, 2"]);
+    says("--family exponential --nodes 9 --weights metropolis", &["in- or out-weights"]);
+    says("--family ring --nodes 4 --lazy 1", &["--lazy", "below 1"]);
+    says("--family ring --nodes 5001 --svg x.svg", &["at most 5000", "leave --svg out"]);
+    says("--edges missing.txt", &["missing.txt", "one edge a line"]);
 }

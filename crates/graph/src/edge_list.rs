@@ -8,19 +8,23 @@ pub enum EdgeListError {
     /// A line is neither an edge nor a comment.
     #[error(
         "line {line}: expected two node numbers, \"sender receiver\" (or \"a - b\" for both ways), \
-         found {found:?}"
+         found {found:?}, amiss at column {column}"
     )]
     NotAnEdge {
         /// Counted from one.
         line: usize,
+        /// Where the line stops being an edge, counted from one.
+        column: usize,
         /// The line, cut short if it is long.
         found: String,
     },
     /// A node number has no place.
-    #[error("line {line}: {source}")]
+    #[error("line {line}: {source} (column {column})")]
     Edge {
         /// Counted from one.
         line: usize,
+        /// Of the node, counted from one.
+        column: usize,
         /// What is wrong with the edge.
         source: GraphError,
     },
@@ -44,20 +48,23 @@ pub fn parse_edge_list(text: &str, n_nodes: Option<u32>) -> Result<Graph, EdgeLi
     let bound = n_nodes.unwrap_or(MAX_NODES);
     for (idx, whole) in text.lines().enumerate() {
         let line = idx + 1;
-        let written = whole.split('#').next().unwrap_or_default().trim();
+        let written = whole.split('#').next().unwrap_or_default().trim_end();
         if written.is_empty() {
             continue;
         }
-        let Some((a, b, both)) = parse_line(written) else {
-            let found = written.chars().take(40).collect();
-            return Err(EdgeListError::NotAnEdge { line, found });
-        };
-        if let Some(node) = [a, b].into_iter().find(|&node| node >= bound) {
-            let source = GraphError::OutOfRange { node, n_nodes: bound };
-            return Err(EdgeListError::Edge { line, source });
+        let (a, b, both) = parse_line(written).map_err(|column| {
+            let found = written.trim_start().chars().take(40).collect();
+            EdgeListError::NotAnEdge { line, column, found }
+        })?;
+        if let Some(place) = [&a, &b].into_iter().find(|place| place.node >= bound) {
+            let source = GraphError::OutOfRange { node: place.node, n_nodes: bound };
+            return Err(EdgeListError::Edge { line, column: place.column, source });
         }
+        let column = b.column;
+        let (a, b) = (a.node, b.node);
         if a == b {
-            return Err(EdgeListError::Edge { line, source: GraphError::SelfLoop { node: a } });
+            let source = GraphError::SelfLoop { node: a };
+            return Err(EdgeListError::Edge { line, column, source });
         }
         n_seen = n_seen.max(a + 1).max(b + 1);
         edges.push((a, b));
@@ -74,14 +81,35 @@ pub fn parse_edge_list(text: &str, n_nodes: Option<u32>) -> Result<Graph, EdgeLi
 /// A file may not make us allocate more than this many rows by naming one high number.
 const MAX_NODES: u32 = 1 << 26;
 
-fn parse_line(written: &str) -> Option<(u32, u32, bool)> {
-    let mut words =
-        written.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
-    let a = words.next()?.parse().ok()?;
-    let second = words.next()?;
-    let both = second == "-";
-    let b = if both { words.next()? } else { second }.parse().ok()?;
-    words.next().is_none().then_some((a, b, both))
+/// A node and where it is written.
+struct Place {
+    node: u32,
+    column: usize,
+}
+
+/// Both ends and whether both ways, or the column where the line stops being an edge.
+fn parse_line(written: &str) -> Result<(Place, Place, bool), usize> {
+    let blank = |c: char| c.is_whitespace() || c == ',';
+    let mut words = Vec::new();
+    let mut column = 1;
+    for word in written.split(blank) {
+        if !word.is_empty() {
+            words.push((column, word));
+        }
+        column += word.chars().count() + 1;
+    }
+    // Where a word would be if there were one more.
+    let end = column - 1;
+    let mut words = words.into_iter();
+    let place = |word: Option<(usize, &str)>| {
+        let (column, word) = word.ok_or(end)?;
+        word.parse().map(|node| Place { node, column }).map_err(|_| column)
+    };
+    let a = place(words.next())?;
+    let second = words.next();
+    let both = second.is_some_and(|(_, word)| word == "-");
+    let b = place(if both { words.next() } else { second })?;
+    words.next().map_or(Ok((a, b, both)), |(column, _)| Err(column))
 }
 
 #[cfg(test)]
@@ -109,5 +137,17 @@ mod tests {
         assert!(message("0 4294967295", None).starts_with("line 1: node 4294967295 is out"));
         assert_eq!(message("# nothing", None), "no line holds an edge");
         assert_eq!(parse_edge_list("", Some(0)), Err(EdgeListError::Empty));
+    }
+    #[test]
+    fn errors_name_the_column() {
+        let message = |text| parse_edge_list(text, Some(9)).unwrap_err().to_string();
+        for (text, column) in
+            [("0 1\n  1  x", 6), ("0 1 2", 5), ("7", 2), ("0 -", 4), ("\u{e9} 1", 1), ("0,,y", 4)]
+        {
+            assert!(message(text).ends_with(&format!("amiss at column {column}")), "{text:?}");
+        }
+        assert!(message("3  3").ends_with("(column 4)"));
+        assert!(message("1 - 9").ends_with("(column 5)"));
+        assert!(message("9 1").ends_with("(column 1)"));
     }
 }
