@@ -1,7 +1,5 @@
 //! Push-sum: averaging over directed, time-varying graphs.
 
-use std::ops::Range;
-
 use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
@@ -68,26 +66,12 @@ impl<R: Real> Synchronous<R> for PushSum<R> {
         slot.send(&self.state);
     }
 
-    fn receive<'a, L>(&mut self, round: u64, around: &Neighbourhood<'_>, letters: L)
+    #[inline(always)]
+    fn receive<'a, L>(&mut self, _round: u64, _around: &Neighbourhood<'_>, letters: L)
     where
         L: Iterator<Item = (NodeId, Letter<'a, R>)>,
     {
-        self.receive_columns(round, around, 0..self.state.get().len(), letters);
-    }
-
-    const COLUMNWISE: bool = true;
-
-    #[inline(always)]
-    fn receive_columns<'a, L>(
-        &mut self,
-        _round: u64,
-        _around: &Neighbourhood<'_>,
-        columns: Range<usize>,
-        letters: L,
-    ) where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
-    {
-        take_in(&mut self.state, columns, letters);
+        take_in(&mut self.state, letters);
     }
 
     fn estimate(&self, out: &mut [R]) {
@@ -104,24 +88,19 @@ impl<R: Real> Synchronous<R> for PushSum<R> {
     }
 }
 
-/// Adds some columns of all letters in their order, two letters in a pass over the state.
+/// Adds all letters in their order, two in a pass over the state.
 #[inline(always)]
-pub(crate) fn take_in<'a, R: Real, L>(
-    state: &mut Released<Vec<R>>,
-    columns: Range<usize>,
-    mut letters: L,
-) where
+pub(crate) fn take_in<'a, R: Real, L>(state: &mut Released<Vec<R>>, mut letters: L)
+where
     L: Iterator<Item = (NodeId, Letter<'a, R>)>,
 {
     state.update(
         #[inline(always)]
         |state| {
-            let state = &mut state[columns.clone()];
             while let Some((_, a)) = letters.next() {
-                let a = &a.values()[columns.clone()];
                 match letters.next() {
-                    Some((_, b)) => add_two(state, a, &b.values()[columns.clone()]),
-                    None => add(state, a),
+                    Some((_, b)) => add_two(state, a.values(), b.values()),
+                    None => add(state, a.values()),
                 }
             }
         },

@@ -1,7 +1,5 @@
 //! Push-sum that sends some coordinates only.
 
-use std::ops::Range;
-
 use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
@@ -70,27 +68,13 @@ impl<R: Real> Synchronous<R> for SparsePushSum<R> {
         slot.deal(state, share, mask.words());
     }
 
-    fn receive<'a, L>(&mut self, round: u64, around: &Neighbourhood<'_>, letters: L)
+    #[inline(always)]
+    fn receive<'a, L>(&mut self, _round: u64, _around: &Neighbourhood<'_>, letters: L)
     where
         L: Iterator<Item = (NodeId, Letter<'a, R>)>,
     {
-        self.receive_columns(round, around, 0..self.state.get().len(), letters);
-    }
-
-    const COLUMNWISE: bool = true;
-
-    #[inline(always)]
-    fn receive_columns<'a, L>(
-        &mut self,
-        _round: u64,
-        _around: &Neighbourhood<'_>,
-        columns: Range<usize>,
-        letters: L,
-    ) where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
-    {
         // Unsent coordinates are zero in a letter.
-        take_in(&mut self.state, columns, letters);
+        take_in(&mut self.state, letters);
     }
 
     fn estimate(&self, out: &mut [R]) {

@@ -1,7 +1,5 @@
 //! An algorithm in rounds.
 
-use std::ops::Range;
-
 use undertone_graph::NodeId;
 use undertone_real::Real;
 
@@ -49,24 +47,6 @@ pub trait Synchronous<R: Real> {
     fn receive<'a, L>(&mut self, round: u64, around: &Neighbourhood<'_>, letters: L)
     where
         L: Iterator<Item = (NodeId, Letter<'a, R>)>;
-
-    /// Whether [`Synchronous::receive_columns`] can be called for parts of a message.
-    const COLUMNWISE: bool = false;
-
-    /// [`Synchronous::receive`] for some columns of the messages only. An engine with many nodes
-    /// takes a part of the columns of all nodes after the other, each of which stays in a
-    /// processor's cache; every column comes once. Overridden together with `COLUMNWISE`.
-    fn receive_columns<'a, L>(
-        &mut self,
-        round: u64,
-        around: &Neighbourhood<'_>,
-        _columns: Range<usize>,
-        letters: L,
-    ) where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
-    {
-        self.receive(round, around, letters);
-    }
 
     /// The node's present estimate of the result.
     fn estimate(&self, out: &mut [R]);

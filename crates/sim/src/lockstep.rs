@@ -1,7 +1,5 @@
 //! All nodes in step over ideal links: the fast engine.
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 use undertone_graph::NodeId;
 use undertone_protocol::{Answer, Mail, MailPart, Question, Synchronous, Wiring, wire};
@@ -93,18 +91,9 @@ where
         nodes.par_chunks_mut(CHUNK).zip(parts).enumerate().for_each(|(c, (nodes, part))| {
             arch.dispatch(Sending { nodes, part, first: c * CHUNK, wiring, round: round_now });
         });
-        let (mail, width) = (&*mail, nodes[0].shape().width);
-        let n_nodes = nodes.len();
-        for columns in blocks::<P, R>(n_nodes, width) {
-            nodes.par_chunks_mut(CHUNK).enumerate().for_each(|(c, nodes)| {
-                let (first, columns) = (c * CHUNK, columns.clone());
-                arch.dispatch(Hearing { nodes, mail, first, columns, wiring, round: round_now });
-            });
-        }
-        let sent = (0..n_nodes).into_par_iter().with_min_len(CHUNK).map(|id| {
-            let id = NodeId(id as u32);
-            let hearers = wiring.around(id).hearers.len() as u64;
-            Traffic { messages: hearers, bytes: hearers * wire::size(&mail.letter(id)) as u64 }
+        let mail = &*mail;
+        let sent = nodes.par_chunks_mut(CHUNK).enumerate().map(|(c, nodes)| {
+            arch.dispatch(Hearing { nodes, mail, first: c * CHUNK, wiring, round: round_now })
         });
         let sent = sent.reduce(Traffic::default, |a, b| Traffic {
             messages: a.messages + b.messages,
@@ -114,19 +103,6 @@ where
         traffic.bytes += sent.bytes;
         *round += 1;
     }
-}
-
-/// Columns of all mail that stay in a core's second cache while they are read; all at once if the
-/// algorithm needs them together or there are too many nodes for that.
-fn blocks<P: Synchronous<R>, R: Real>(n_nodes: usize, width: usize) -> Vec<Range<usize>> {
-    const CACHE: usize = 256 << 10;
-    // Less than two cache lines of a row would not be worth another pass.
-    let least = 128 / size_of::<R>();
-    let fitting = CACHE / (n_nodes * size_of::<R>()) / least * least;
-    if !P::COLUMNWISE || fitting == 0 || fitting >= width {
-        return vec![0..width];
-    }
-    (0..width).step_by(fitting).map(|start| start..(start + fitting).min(width)).collect()
 }
 
 /// Some nodes write their messages.
@@ -155,20 +131,23 @@ struct Hearing<'a, P, R> {
     nodes: &'a mut [P],
     mail: &'a Mail<R>,
     first: usize,
-    columns: Range<usize>,
     wiring: &'a Wiring,
     round: u64,
 }
 
 impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Hearing<'_, P, R> {
-    type Output = ();
+    type Output = Traffic;
 
     #[inline(always)]
-    fn call(self) {
+    fn call(self) -> Traffic {
+        let mut sent = Traffic::default();
         for (k, node) in self.nodes.iter_mut().enumerate() {
-            let around = self.wiring.around(NodeId((self.first + k) as u32));
-            let letters = self.mail.heard_by(&around);
-            node.receive_columns(self.round, &around, self.columns.clone(), letters);
+            let id = NodeId((self.first + k) as u32);
+            let around = self.wiring.around(id);
+            node.receive(self.round, &around, self.mail.heard_by(&around));
+            sent.messages += around.hearers.len() as u64;
+            sent.bytes += (around.hearers.len() * wire::size(&self.mail.letter(id))) as u64;
         }
+        sent
     }
 }
