@@ -62,6 +62,14 @@ pub const TABLE: [(Invariant, &str, &str); 6] = [
     ),
 ];
 
+impl fmt::Display for Invariant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let row = TABLE.iter().find(|(invariant, ..)| invariant == self);
+        let (_, says, source) = row.expect("every invariant has a row");
+        write!(f, "{self:?} ({says}; {source})")
+    }
+}
+
 /// An invariant that does not hold: a bug of ours.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("invariant {invariant} is violated at {at}: {detail}")]
@@ -278,7 +286,9 @@ impl<P: Clone, O> Invariants<P, O> {
         let epsilon = if size_of::<R>() == 8 { f64::EPSILON } else { f64::from(f32::EPSILON) };
         let tolerance = epsilon * self.size * self.rounds.len() as f64 * round.powf(1.5) * 4.0;
         let pairs = sum.iter().zip(&self.expected).enumerate();
-        let mut off = pairs.filter(|(_, (sum, expected))| !((*sum - *expected).abs() <= tolerance));
+        // A sum that is not a number is off, too.
+        let is_near = |off: f64| off.is_finite() && off.abs() <= tolerance;
+        let mut off = pairs.filter(|(_, (sum, expected))| !is_near(*sum - *expected));
         let (k, (sum, expected)) = off.next()?;
         Some(format!("number {k} sums to {sum}, the answers to {expected}"))
     }
@@ -310,12 +320,4 @@ where
         let (kept, node) = (machine.kept() as u64, machine.node());
         (kept > others * ahead).then(|| format!("node {node} keeps {kept} messages"))
     })
-}
-
-impl fmt::Display for Invariant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let row = TABLE.iter().find(|(invariant, ..)| invariant == self);
-        let (_, says, source) = row.expect("every invariant has a row");
-        write!(f, "{self:?} ({says}; {source})")
-    }
 }

@@ -98,7 +98,7 @@ pub struct Flow {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// When the last node finished or left; with nodes that are stuck, when the last thing happened.
+    /// When the last node finished or left; with nodes that are stuck, when the last event was.
     pub virtual_time: Time,
     /// What was on the links.
     pub flow: Flow,
