@@ -370,6 +370,16 @@ fn a_broken_invariant_is_named() {
 }
 
 #[test]
+fn gossip_with_weights_that_keep_no_sum_is_found_out() {
+    let node = Gossip::<f64>::new(DIMENSION);
+    let world = World::default();
+    // Rows of these weights sum to one, columns do not.
+    let ran = run(node, topology(), (of_vector, 1), Patience::Forever, world);
+    let Err(SimError::Violated(violation)) = ran else { panic!("the sum has changed") };
+    assert_eq!(violation.invariant, Invariant::Conserved);
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let machine = |i| Machine::new(PushSum::<f64>::new(DIMENSION), NodeId(i), 1, Patience::Forever);
     let make = |ids: &[u32], world| {
