@@ -177,6 +177,19 @@ fn running_sums_find_the_average_through_loss_and_churn() {
 }
 
 #[test]
+fn who_leaves_takes_its_share_with_it() {
+    let mut world = rough(Delivery::Datagram);
+    world.faults.churn = None;
+    world.faults.events = vec![fault(300, 7, FaultKind::Leave)];
+    let node = RunningSum::<f64>::new(DIMENSION);
+    let ran = run(node, topology(), (of_vector, 1), Patience::Deadline, world).unwrap();
+    // Its sum is conserved (checked at every event), but not where the others can get it.
+    assert!(ran.error() > 1e-6, "error {}", ran.error());
+    assert_eq!((ran.outcome.stuck.len(), ran.entries()), (0, u64::from(N)));
+    assert!(ran.outcome.rounds[7] < 20 && ran.outcome.rounds[8] == ROUNDS);
+}
+
+#[test]
 fn push_sum_needs_links_that_deliver() {
     let node = PushSum::<f64>::new(DIMENSION);
     let lossy = rough(Delivery::Datagram);
