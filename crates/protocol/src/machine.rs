@@ -41,6 +41,20 @@ pub enum Input<R> {
         /// Which round.
         round: u64,
     },
+    /// The node is back after an absence, and the network has gone on without it.
+    ///
+    /// Whoever goes on at deadlines drops messages of rounds that are over, so a node that stayed
+    /// behind would never be heard again. The machine closes its open round as at a deadline and
+    /// passes over all rounds before `round`: in those it asks, sends and mixes nothing. So it
+    /// keeps what it has, and of a budget it spends less, never more. A question that is out is
+    /// waited for first, because its answer is paid for.
+    ///
+    /// Nothing happens if the node is not behind, nor with [`Patience::Forever`]: the others wait
+    /// for every one of its messages then.
+    Rejoin {
+        /// The round that the others are in.
+        round: u64,
+    },
 }
 
 /// What the machine wants.
@@ -111,6 +125,8 @@ pub struct Machine<P, R> {
     protocol: P,
     node: NodeId,
     round: u64,
+    /// Where the network was when the node came back; rounds before are passed over.
+    present: u64,
     /// One past the last round.
     rounds: u64,
     patience: Patience,
@@ -135,6 +151,7 @@ impl<P: Synchronous<R>, R: Real> Machine<P, R> {
             protocol,
             node,
             round: 0,
+            present: 0,
             rounds,
             patience,
             phase: Phase::Beginning,
@@ -159,7 +176,11 @@ impl<P: Synchronous<R>, R: Real> Machine<P, R> {
                 match std::mem::replace(&mut self.phase, Phase::Beginning) {
                     Phase::Asking(wiring) if current => {
                         self.protocol.answer(round, answer);
-                        self.send(wiring);
+                        if self.present > round {
+                            self.go_to(self.present);
+                        } else {
+                            self.send(wiring);
+                        }
                     }
                     other => self.phase = other,
                 }
@@ -170,6 +191,7 @@ impl<P: Synchronous<R>, R: Real> Machine<P, R> {
                     self.mix();
                 }
             }
+            Input::Rejoin { round } => self.rejoin(round.min(self.rounds)),
         }
     }
 
@@ -188,13 +210,66 @@ impl<P: Synchronous<R>, R: Real> Machine<P, R> {
         self.round
     }
 
+    /// The node it is of.
+    pub fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// How many rounds it runs for.
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// When it goes on without a message.
+    pub fn patience(&self) -> Patience {
+        self.patience
+    }
+
+    /// Whether all rounds are over.
+    pub fn is_finished(&self) -> bool {
+        matches!(self.phase, Phase::Finished)
+    }
+
+    /// Whose messages of this round have not come; nobody unless the machine waits for messages.
+    pub fn missing(&self) -> Vec<NodeId> {
+        let Phase::Hearing(wiring) = &self.phase else { return Vec::new() };
+        let heard = wiring.around(self.node).heard.iter().copied();
+        heard.filter(|from| !self.inbox.contains_key(&(self.round, *from))).collect()
+    }
+
+    /// How many messages wait to be read.
+    pub fn kept(&self) -> usize {
+        self.inbox.len()
+    }
+
     /// Messages that were not used.
     pub fn drops(&self) -> Drops {
         self.drops
     }
 
+    fn rejoin(&mut self, round: u64) {
+        if round <= self.round || self.patience == Patience::Forever {
+            return;
+        }
+        self.present = round;
+        match self.phase {
+            Phase::Beginning => self.go_to(round),
+            Phase::Hearing(_) => self.mix(),
+            // The answer moves it on; whoever has finished stays.
+            Phase::Asking(_) | Phase::Finished => {}
+        }
+    }
+
+    /// Passes over all rounds before `round`, and what was kept for them.
+    fn go_to(&mut self, round: u64) {
+        let kept = self.inbox.len();
+        self.round = round;
+        self.inbox = self.inbox.split_off(&(round, NodeId(0)));
+        self.drops.late += (kept - self.inbox.len()) as u64;
+        self.begin();
+    }
+
     fn begin(&mut self) {
-        self.inbox = self.inbox.split_off(&(self.round, NodeId(0)));
         if self.round == self.rounds {
             self.phase = Phase::Finished;
             self.outputs.push_back(Output::Finished);
@@ -275,15 +350,17 @@ impl<P: Synchronous<R>, R: Real> Machine<P, R> {
 
     /// In order of the senders, whatever the order of arrival (invariant I5).
     fn mix(&mut self) {
-        let Phase::Hearing(wiring) = std::mem::replace(&mut self.phase, Phase::Beginning) else {
-            return;
-        };
+        let Phase::Hearing(wiring) = &self.phase else { return };
+        let wiring = Arc::clone(wiring);
         let round = self.round;
         let heard = self.inbox.range((round, NodeId(0))..=(round, NodeId(u32::MAX)));
         let letters = heard.map(|((_, from), message)| (*from, message.letter()));
         self.protocol.receive(round, &wiring.around(self.node), letters);
         self.outputs.push_back(Output::RoundDone { round });
-        self.round += 1;
-        self.begin();
+        self.inbox = self.inbox.split_off(&(round + 1, NodeId(0)));
+        self.go_to(self.present.max(round + 1));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,4 +3,16 @@
 
 #![deny(missing_docs)]
 
+pub mod compute;
+mod draw;
+pub mod evaluate;
+pub mod events;
+pub mod faults;
+pub mod invariants;
+pub mod links;
 pub mod lockstep;
+mod time;
+mod world;
+
+pub use time::{BadTime, Time};
+pub use world::{World, WorldError};

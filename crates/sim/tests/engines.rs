@@ -1,0 +1,177 @@
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! Invariant I5 across engines: all nodes in step, on any number of threads, and nodes by virtual
+//! time end in the same bits and send the same.
+
+use std::sync::Arc;
+
+use undertone_graph::{Family, NodeId, Schedule, Weights};
+use undertone_node::OracleError;
+use undertone_privacy::release::Released;
+use undertone_protocol::{
+    Answer, Domain, Gossip, Machine, Patience, PushSum, Question, RunningSum, SparsePushSum,
+    Sparsity, Surplus, Synchronous, Topology, TwoStage,
+};
+use undertone_real::Real;
+use undertone_sim::events::{Events, Outcome};
+use undertone_sim::lockstep::{Lockstep, Traffic};
+use undertone_sim::{Time, World};
+
+const N: u32 = 24;
+const DIMENSION: usize = 5;
+const ROUNDS: u64 = 12;
+
+/// Data without privacy: this is about engines. Every third node has no budget.
+fn oracles() -> Vec<Vec<f64>> {
+    let vector = |i: u32| (0..DIMENSION).map(|k| (f64::from(i) + 0.1) / (k as f64 + 1.7)).collect();
+    (0..N).map(|i| if i % 3 == 1 { Vec::new() } else { vector(i) }).collect()
+}
+
+fn answer<R: Real>(own: &mut Vec<f64>, asked: &Question<R>) -> Result<Answer<R>, OracleError> {
+    if own.is_empty() {
+        return Ok(Answer::Refused);
+    }
+    let values = match asked {
+        Question::Vector => own.iter().map(|v| R::from_f64(*v)).collect(),
+        Question::Step { at, step, .. } => {
+            let moved = at.get().iter().zip(&*own);
+            moved.map(|(x, v)| *x - R::from_f64(*step) * (*x - R::from_f64(*v))).collect()
+        }
+    };
+    Ok(Answer::Released(Released::public(values)))
+}
+
+fn topology(schedule: Schedule) -> Topology {
+    Topology::new(schedule).with_pull(Weights::In, 0.0).with_push(Weights::Out)
+}
+
+fn fixed() -> Topology {
+    let family = Family::OutRegular { nodes: N, degree: 5, connected: true };
+    topology(Schedule::Fixed(family.build(3).unwrap()))
+}
+
+fn in_step<P, R>(nodes: Vec<P>, topology: &Topology, threads: usize) -> (Vec<P>, Traffic)
+where
+    P: Synchronous<R> + Clone + Send + Sync,
+    R: Real,
+{
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| {
+        let mut engine = Lockstep::new(nodes);
+        let mut oracles = oracles();
+        for round in 0..ROUNDS {
+            engine.ask(&mut oracles, answer).unwrap();
+            engine.step(&Arc::new(topology.wiring_at(round).unwrap()));
+        }
+        (engine.nodes().to_vec(), engine.traffic())
+    })
+}
+
+fn by_time<P, R>(nodes: Vec<P>, topology: &Topology, world: World) -> (Vec<P>, Outcome)
+where
+    P: Synchronous<R> + Clone,
+    R: Real,
+{
+    let machine = |(i, node)| Machine::new(node, NodeId(i as u32), ROUNDS, Patience::Forever);
+    let machines = nodes.into_iter().enumerate().map(machine).collect();
+    let mut events = Events::new(machines, oracles(), answer, topology.clone(), world).unwrap();
+    let outcome = events.run(&mut |_, _| {}).unwrap();
+    (events.protocols().cloned().collect(), outcome)
+}
+
+fn bits<P: Synchronous<R>, R: Real>(nodes: &[P]) -> Vec<u64> {
+    let mut estimate = vec![R::ZERO; DIMENSION];
+    let mut bits = Vec::new();
+    for node in nodes {
+        node.estimate(&mut estimate);
+        bits.extend(estimate.iter().map(|v| v.to_f64().to_bits()));
+    }
+    bits
+}
+
+/// Slow, lossy, doubling, reordering links and crashing nodes, but every message arrives in the
+/// end: nobody can tell from the result.
+fn rough() -> World {
+    serde_json::from_str(
+        r#"{
+            "links": {
+                "delivery": "reliable",
+                "retry": {"timeout": 0.05, "attempts": 32},
+                "link": {
+                    "latency": {"model": "exponential", "low": 0.01, "mean": 0.02},
+                    "bandwidth": 1e5, "loss": 0.3, "duplication": 0.1,
+                    "reordering": {"probability": 0.2, "delay": 0.5}
+                },
+                "overrides": [{"from": 0, "to": 1, "link": {"loss": 0.8}}]
+            },
+            "compute": {"model": "straggler", "time": 0.01, "share": 0.2, "factor": 20},
+            "faults": {
+                "churn": {"share": 0.5, "mean-uptime": 1, "mean-downtime": 0.3, "until": 5},
+                "partitions": [{"from": 0.3, "until": 1, "groups": [[0, 1, 2, 3]]}]
+            },
+            "seed": 11
+        }"#,
+    )
+    .unwrap()
+}
+
+fn assert_engines_agree<P, R>(make: impl Fn(u32) -> P, topology: &Topology)
+where
+    P: Synchronous<R> + Clone + PartialEq + std::fmt::Debug + Send + Sync,
+    R: Real,
+{
+    let nodes: Vec<P> = (0..N).map(make).collect();
+    let (ended, traffic) = in_step(nodes.clone(), topology, 1);
+    assert_ne!(bits(&ended), bits(&nodes), "something has to happen");
+    for threads in [2, 7] {
+        let (others, same) = in_step(nodes.clone(), topology, threads);
+        assert_eq!((bits(&ended), traffic), (bits(&others), same));
+    }
+    let (ideal, outcome) = by_time(nodes.clone(), topology, World::default());
+    assert_eq!(ended, ideal);
+    assert_eq!(bits(&ended), bits(&ideal));
+    assert_eq!((outcome.flow.sent, outcome.flow.delivered), (traffic, traffic));
+    assert_eq!((outcome.virtual_time, &outcome.stuck[..]), (Time::ZERO, &[][..]));
+    let (rough, outcome) = by_time(nodes, topology, rough());
+    assert_eq!(bits(&ended), bits(&rough));
+    assert_eq!((outcome.flow.sent, outcome.rounds), (traffic, vec![ROUNDS; N as usize]));
+    let flow = outcome.flow;
+    assert!(flow.lost.messages > 0 && flow.retransmitted.messages > 0);
+    assert!(flow.duplicated.messages > 0 && flow.abandoned.messages == 0);
+    assert!(outcome.virtual_time > Time::from_millis(1000));
+}
+
+/// Invariant I5 for one algorithm in both precisions.
+macro_rules! i5 {
+    ($name:ident, $make:expr, $topology:expr) => {
+        #[test]
+        fn $name() {
+            let topology = $topology;
+            assert_engines_agree::<_, f64>($make, &topology);
+            assert_engines_agree::<_, f32>($make, &topology);
+        }
+    };
+}
+
+i5!(i5_push_sum, |_| PushSum::new(DIMENSION), topology(Schedule::Exponential { nodes: N }));
+i5!(
+    i5_sparse_push_sum,
+    |_| SparsePushSum::new(DIMENSION, Sparsity::Exactly(2), 5),
+    topology(Schedule::Exponential { nodes: N })
+);
+i5!(i5_gossip, |_| Gossip::new(DIMENSION), topology(Schedule::Matching { nodes: N, seed: 1 }));
+i5!(i5_running_sum, |_| RunningSum::new(DIMENSION), fixed());
+i5!(i5_surplus, |_| Surplus::new(DIMENSION, Sparsity::Half, 9, 3, 0.05), fixed());
+i5!(
+    i5_two_stage,
+    |_| TwoStage::new(DIMENSION, Domain::Ball { radius: 20.0 }, 6, 0.9),
+    topology(Schedule::Exponential { nodes: N })
+);
+
+#[test]
+fn a_run_repeats_itself_and_another_seed_gives_another() {
+    let nodes = || vec![PushSum::<f64>::new(DIMENSION); N as usize];
+    let (_, first) = by_time(nodes(), &fixed(), rough());
+    assert_eq!(by_time(nodes(), &fixed(), rough()).1, first);
+    let other = World { seed: 12, ..rough() };
+    assert_ne!(by_time(nodes(), &fixed(), other).1, first);
+}
