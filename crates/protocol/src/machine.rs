@@ -355,6 +355,8 @@ impl<P: Synchronous<R>, R: Real> Machine<P, R> {
         let round = self.round;
         let heard = self.inbox.range((round, NodeId(0))..=(round, NodeId(u32::MAX)));
         let letters = heard.map(|((_, from), message)| (*from, message.letter()));
+        // Who is silent was heard, but there is nothing to take in.
+        let letters = letters.filter(|(_, letter)| !letter.is_silent());
         self.protocol.receive(round, &wiring.around(self.node), letters);
         self.outputs.push_back(Output::RoundDone { round });
         self.inbox = self.inbox.split_off(&(round + 1, NodeId(0)));

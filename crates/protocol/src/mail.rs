@@ -114,13 +114,14 @@ impl<R: Real> Mail<R> {
         }
     }
 
-    /// The messages that a node hears if none is lost, in order.
+    /// The messages that a node hears if none is lost, in order; the silent say nothing.
     #[inline(always)]
     pub fn heard_by<'a>(
         &'a self,
         around: &Neighbourhood<'a>,
     ) -> impl Iterator<Item = (NodeId, Letter<'a, R>)> {
-        around.heard.iter().map(|&from| (from, self.letter(from)))
+        let letters = around.heard.iter().map(|&from| (from, self.letter(from)));
+        letters.filter(|(_, letter)| !letter.is_silent())
     }
 
     fn whole(&mut self) -> MailPart<'_, R> {
@@ -185,7 +186,7 @@ pub struct Slot<'m, R> {
 }
 
 impl<R: Real> Slot<'_, R> {
-    /// Sends all of it.
+    /// Sends all of it. For messages without masks; with one, mark everything.
     #[inline(always)]
     pub fn send(&mut self, values: &Released<Vec<R>>) {
         self.values.copy_from_slice(values.get());
@@ -284,13 +285,15 @@ impl<'a, R: Real> Letter<'a, R> {
     }
 
     /// Whether there is no news.
+    #[inline(always)]
     pub fn is_silent(&self) -> bool {
         self.extent == Extent::Silent
     }
 
-    /// Whether all numbers are finite.
+    /// Whether all numbers are finite, and there is a mask if the algorithm has masks.
     pub(crate) fn is_sound(&self) -> bool {
-        self.values.iter().all(|v| v.is_finite())
+        let unmasked = self.extent == Extent::Dense && self.shape.mask_bits > 0;
+        !unmasked && self.values.iter().all(|v| v.is_finite())
     }
 
     /// How many numbers were sent.

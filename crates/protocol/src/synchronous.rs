@@ -55,6 +55,7 @@ pub trait Synchronous<R: Real> {
     fn dimension(&self) -> usize;
 
     /// Adds what this node has of a quantity whose sum over all nodes stays the same from the first
-    /// answer on, if the algorithm has such a quantity and all links deliver.
+    /// answer on, if the algorithm has such a quantity, all links deliver, and the weights are what
+    /// the algorithm asks for (gossip: doubly stochastic).
     fn add_conserved(&self, sum: &mut [f64]);
 }

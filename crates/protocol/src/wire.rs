@@ -109,7 +109,7 @@ pub fn decode<R: Real>(bytes: &[u8], shape: Shape) -> Result<Message<R>, DecodeE
     }
     let flags = DecodeError::Flags { found: header[1] };
     let extent = match header[1].checked_sub(precision::<R>()).ok_or(flags.clone())? {
-        0 => Extent::Dense,
+        0 if shape.mask_bits == 0 => Extent::Dense,
         SILENT => Extent::Silent,
         MASKED if shape.mask_bits > 0 => Extent::Masked,
         _ => return Err(flags),

@@ -232,3 +232,19 @@ fn push_sum_leaves_refused_nodes_out() {
     let others: Vec<_> = [0, 1, 2, 4].map(|i| values[i].clone()).to_vec();
     estimates(&nodes).iter().for_each(|x| close(x, &means(&others), 1e-12));
 }
+
+/// Silence is no news, not a vector of zeros.
+#[test]
+fn what_a_silent_node_says_is_not_taken_in() {
+    let wiring = Topology::new(Schedule::Fixed(Graph::from_edges(2, [(0, 1), (1, 0)]).unwrap()));
+    let wiring = wiring.with_pull(Weights::Metropolis, 0.0).wiring_at(0).unwrap();
+    let mut nodes = started(vec![Gossip::new(1), Gossip::new(1)], &[vec![4.0], vec![8.0]]);
+    let mut mail = Mail::new(2, nodes[0].shape());
+    nodes[0].send(0, &wiring.around(NodeId(0)), &mut mail.slot(NodeId(0)));
+    mail.slot(NodeId(1)).stay_silent();
+    for (id, node) in (0..).map(NodeId).zip(&mut nodes) {
+        let around = wiring.around(id);
+        node.receive(0, &around, mail.heard_by(&around));
+    }
+    assert_eq!(estimates(&nodes), [[4.0], [6.0]]);
+}

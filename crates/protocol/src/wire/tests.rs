@@ -54,6 +54,11 @@ fn what_is_wrong_is_named() {
     let mut other = bytes.clone();
     other[14..22].copy_from_slice(&f64::NAN.to_le_bytes());
     assert_eq!(read(&other), DecodeError::NotFinite { at: 0 });
+    // A masked algorithm takes no message without a mask.
+    assert_eq!(
+        decode::<f64>(&bytes, Shape::masked(2, 1)),
+        Err(DecodeError::Flags { found: DOUBLE })
+    );
     let masked = encode(&message_of(0, vec![1.0; 5], Some((5, 1))));
     let mut other = masked.clone();
     other[14] |= 0x80;
