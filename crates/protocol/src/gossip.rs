@@ -41,6 +41,10 @@ impl<R: Real> Gossip<R> {
 impl<R: Real> Synchronous<R> for Gossip<R> {
     const NEEDS: LinkNeeds = LinkNeeds::Delivery;
 
+    fn asking_rounds(&self) -> u64 {
+        1
+    }
+
     fn shape(&self) -> Shape {
         Shape::dense(self.state.get().len())
     }

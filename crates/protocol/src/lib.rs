@@ -54,7 +54,7 @@ pub mod wire;
 pub use domain::Domain;
 pub use gossip::Gossip;
 pub use machine::{Drops, Input, LOOKAHEAD, Machine, Output, Patience};
-pub use mail::{Letter, Mail, MailPart, Message, Shape, Slot};
+pub use mail::{Letter, Letters, Mail, MailPart, Message, Shape, Slot};
 pub use push_sum::PushSum;
 pub use question::{Answer, Question};
 pub use running_sum::RunningSum;

@@ -313,7 +313,7 @@ impl<P: Synchronous<R>, R: Real> Machine<P, R> {
             self.drops.late += 1;
         } else if round >= self.rounds || round - self.round > LOOKAHEAD {
             self.drops.early += 1;
-        } else if message.shape() != self.protocol.shape() || !message.letter().is_sound() {
+        } else if !self.is_sound(&message) {
             self.drops.malformed += 1;
         } else if !self.may_be_heard(round, from) {
             self.drops.unheard += 1;
@@ -323,6 +323,12 @@ impl<P: Synchronous<R>, R: Real> Machine<P, R> {
         } else {
             self.drops.doubled += 1;
         }
+    }
+
+    fn is_sound(&self, message: &Message<R>) -> bool {
+        let letter = message.letter();
+        let silent = letter.is_silent() && !P::MAY_BE_SILENT;
+        message.shape() == self.protocol.shape() && letter.is_sound() && !silent
     }
 
     /// Known only for the present round, and only once its wiring is.
@@ -356,7 +362,7 @@ impl<P: Synchronous<R>, R: Real> Machine<P, R> {
         let heard = self.inbox.range((round, NodeId(0))..=(round, NodeId(u32::MAX)));
         let letters = heard.map(|((_, from), message)| (*from, message.letter()));
         // Who is silent was heard, but there is nothing to take in.
-        let letters = letters.filter(|(_, letter)| !letter.is_silent());
+        let letters = letters.filter(|(_, letter)| !P::MAY_BE_SILENT || !letter.is_silent());
         self.protocol.receive(round, &wiring.around(self.node), letters);
         self.outputs.push_back(Output::RoundDone { round });
         self.inbox = self.inbox.split_off(&(round + 1, NodeId(0)));

@@ -103,25 +103,18 @@ impl<R: Real> Mail<R> {
     }
 
     /// What a node wrote.
-    #[inline(always)]
     pub fn letter(&self, from: NodeId) -> Letter<'_, R> {
-        let (idx, Shape { width, .. }, words) = (from.idx(), self.shape, self.shape.words());
-        Letter {
-            shape: self.shape,
-            values: &self.values[idx * width..][..width],
-            mask: &self.masks[idx * words..][..words],
-            extent: self.extents[idx],
-        }
+        let Self { shape, values, masks, extents } = self;
+        Letters { shape: *shape, values, masks, extents }.get(from.idx())
     }
 
-    /// The messages that a node hears if none is lost, in order; the silent say nothing.
+    /// The messages that a node hears if none is lost, in order.
     #[inline(always)]
     pub fn heard_by<'a>(
         &'a self,
         around: &Neighbourhood<'a>,
     ) -> impl Iterator<Item = (NodeId, Letter<'a, R>)> {
-        let letters = around.heard.iter().map(|&from| (from, self.letter(from)));
-        letters.filter(|(_, letter)| !letter.is_silent())
+        around.heard.iter().map(|&from| (from, self.letter(from)))
     }
 
     fn whole(&mut self) -> MailPart<'_, R> {
@@ -156,6 +149,13 @@ impl<'m, R: Real> MailPart<'m, R> {
         }
     }
 
+    /// What the part's nodes wrote.
+    #[inline(always)]
+    pub fn letters(&self) -> Letters<'_, R> {
+        let Self { shape, values, masks, extents } = self;
+        Letters { shape: *shape, values, masks, extents }
+    }
+
     fn slot_of(self, idx: usize) -> Slot<'m, R> {
         let (width, words) = (self.shape.width, self.shape.words());
         Slot {
@@ -173,6 +173,29 @@ impl<'m, R: Real> MailPart<'m, R> {
         let (extents, more_extents) = self.extents.split_at_mut(nodes);
         let first = Self { shape, values, masks, extents };
         (first, Self { shape, values: more_values, masks: more_masks, extents: more_extents })
+    }
+}
+
+/// The messages of some nodes, to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Letters<'a, R> {
+    shape: Shape,
+    values: &'a [R],
+    masks: &'a [u64],
+    extents: &'a [Extent],
+}
+
+impl<'a, R: Real> Letters<'a, R> {
+    /// That of the `idx`-th node.
+    #[inline(always)]
+    pub fn get(&self, idx: usize) -> Letter<'a, R> {
+        let (width, words) = (self.shape.width, self.shape.words());
+        Letter {
+            shape: self.shape,
+            values: &self.values[idx * width..][..width],
+            mask: &self.masks[idx * words..][..words],
+            extent: self.extents[idx],
+        }
     }
 }
 
@@ -290,7 +313,7 @@ impl<'a, R: Real> Letter<'a, R> {
         self.extent == Extent::Silent
     }
 
-    /// Whether all numbers are finite, and there is a mask if the algorithm has masks.
+    /// Whether all numbers are finite, and it is masked if and only if the algorithm masks.
     pub(crate) fn is_sound(&self) -> bool {
         let unmasked = self.extent == Extent::Dense && self.shape.mask_bits > 0;
         !unmasked && self.values.iter().all(|v| v.is_finite())

@@ -42,6 +42,10 @@ impl<R: Real> PushSum<R> {
 impl<R: Real> Synchronous<R> for PushSum<R> {
     const NEEDS: LinkNeeds = LinkNeeds::Delivery;
 
+    fn asking_rounds(&self) -> u64 {
+        1
+    }
+
     fn shape(&self) -> Shape {
         Shape::dense(self.state.get().len())
     }

@@ -53,6 +53,10 @@ impl<R: Real> RunningSum<R> {
 impl<R: Real> Synchronous<R> for RunningSum<R> {
     const NEEDS: LinkNeeds = LinkNeeds::Nothing;
 
+    fn asking_rounds(&self) -> u64 {
+        1
+    }
+
     fn shape(&self) -> Shape {
         Shape::dense(self.state.get().len())
     }

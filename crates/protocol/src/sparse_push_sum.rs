@@ -42,6 +42,10 @@ impl<R: Real> SparsePushSum<R> {
 impl<R: Real> Synchronous<R> for SparsePushSum<R> {
     const NEEDS: LinkNeeds = LinkNeeds::Delivery;
 
+    fn asking_rounds(&self) -> u64 {
+        1
+    }
+
     fn shape(&self) -> Shape {
         Shape::masked(self.dimension(), 2)
     }

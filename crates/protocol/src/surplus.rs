@@ -77,6 +77,10 @@ impl Parameters {
 impl<R: Real> Synchronous<R> for Surplus<R> {
     const NEEDS: LinkNeeds = LinkNeeds::Delivery;
 
+    fn asking_rounds(&self) -> u64 {
+        1
+    }
+
     fn shape(&self) -> Shape {
         Shape::masked(2 * self.parameters.padded(), 1)
     }

@@ -31,6 +31,13 @@ pub trait Synchronous<R: Real> {
     /// What happens to the result when messages are lost.
     const NEEDS: LinkNeeds;
 
+    /// Whether a node may have nothing to say. Its hearers then get no letter from it, and where
+    /// this is false, silence from a peer is a malformed message.
+    const MAY_BE_SILENT: bool = false;
+
+    /// In how many rounds, from the first on, anything may be asked.
+    fn asking_rounds(&self) -> u64;
+
     /// How large a message is.
     fn shape(&self) -> Shape;
 

@@ -51,6 +51,10 @@ impl<R: Real> TwoStage<R> {
 impl<R: Real> Synchronous<R> for TwoStage<R> {
     const NEEDS: LinkNeeds = LinkNeeds::Nothing;
 
+    fn asking_rounds(&self) -> u64 {
+        self.steps
+    }
+
     fn shape(&self) -> Shape {
         Shape::dense(self.state.get().len())
     }

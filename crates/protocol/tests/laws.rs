@@ -153,13 +153,11 @@ impl<P: Synchronous<R> + Clone, R: Real> Network<P, R> {
         let (round, shape) = (machine.round(), machine.protocol().shape());
         let message = |round, shape: Shape, value: f64| {
             let values = vec![R::from_f64(value); shape.width];
-            let write = |slot: &mut undertone_protocol::Slot<'_, R>| {
-                match shape.mask_bits {
-                    0 => slot.send(&Released::public(values)),
-                    bits => {
-                        let mask = Sparsity::Full.mask(bits, 0, NodeId(0), 0, 0);
-                        slot.send_masked(&Released::public(values), mask.words());
-                    }
+            let write = |slot: &mut undertone_protocol::Slot<'_, R>| match shape.mask_bits {
+                0 => slot.send(&Released::public(values)),
+                bits => {
+                    let mask = Sparsity::Full.mask(bits, 0, NodeId(0), 0, 0);
+                    slot.send_masked(&Released::public(values), mask.words());
                 }
             };
             Arc::new(Message::write(round, shape, write))

@@ -4,8 +4,8 @@
 use undertone_graph::{Family, Graph, Mixing, NodeId, Schedule, Weights};
 use undertone_privacy::release::Released;
 use undertone_protocol::{
-    Answer, Domain, Gossip, Mail, PushSum, Question, RunningSum, SparsePushSum, Sparsity, Surplus,
-    Synchronous, Topology, TwoStage, Wiring,
+    Answer, Domain, Gossip, Input, Machine, Mail, Message, Patience, PushSum, Question, RunningSum,
+    Shape, SparsePushSum, Sparsity, Surplus, Synchronous, Topology, TwoStage, Wiring,
 };
 
 fn close(found: &[f64], expected: &[f64], tolerance: f64) {
@@ -233,18 +233,18 @@ fn push_sum_leaves_refused_nodes_out() {
     estimates(&nodes).iter().for_each(|x| close(x, &means(&others), 1e-12));
 }
 
-/// Silence is no news, not a vector of zeros.
+/// Silence is no vector of zeros: of those who always have something to say it is refused.
 #[test]
-fn what_a_silent_node_says_is_not_taken_in() {
-    let wiring = Topology::new(Schedule::Fixed(Graph::from_edges(2, [(0, 1), (1, 0)]).unwrap()));
-    let wiring = wiring.with_pull(Weights::Metropolis, 0.0).wiring_at(0).unwrap();
-    let mut nodes = started(vec![Gossip::new(1), Gossip::new(1)], &[vec![4.0], vec![8.0]]);
-    let mut mail = Mail::new(2, nodes[0].shape());
-    nodes[0].send(0, &wiring.around(NodeId(0)), &mut mail.slot(NodeId(0)));
-    mail.slot(NodeId(1)).stay_silent();
-    for (id, node) in (0..).map(NodeId).zip(&mut nodes) {
-        let around = wiring.around(id);
-        node.receive(0, &around, mail.heard_by(&around));
-    }
-    assert_eq!(estimates(&nodes), [[4.0], [6.0]]);
+fn silence_of_a_peer_is_not_taken_in() {
+    let graph = Graph::from_edges(2, [(0, 1), (1, 0)]).unwrap();
+    let topology = Topology::new(Schedule::Fixed(graph)).with_pull(Weights::Metropolis, 0.0);
+    let mut machine = Machine::new(Gossip::new(1), NodeId(0), 1, Patience::Deadline);
+    machine.handle(Input::Wiring { round: 0, wiring: topology.wiring_at(0).unwrap().into() });
+    let answer = Answer::Released(Released::public(vec![4.0]));
+    machine.handle(Input::Answer { round: 0, answer });
+    let silent = Message::<f64>::write(0, Shape::dense(1), |slot| slot.stay_silent());
+    machine.handle(Input::Message { from: NodeId(1), message: silent.into() });
+    assert_eq!(machine.drops().malformed, 1);
+    machine.handle(Input::Deadline { round: 0 });
+    assert_eq!(estimates(&[machine.protocol().clone()]), [[4.0]]);
 }

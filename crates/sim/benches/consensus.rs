@@ -2,23 +2,21 @@
 //! process may use, so pin it to one core for figures of one thread.
 //! An argument selects the lines whose name contains it.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 use rayon::prelude::*;
 use undertone_graph::{Family, Schedule};
 use undertone_privacy::release::Released;
-use undertone_protocol::{Answer, PushSum, SparsePushSum, Sparsity, Synchronous, Topology, Wiring};
+use undertone_protocol::{
+    Answer, PushSum, SparsePushSum, Sparsity, Synchronous, Topology, Wirings,
+};
 use undertone_sim::lockstep::Lockstep;
 
 fn main() {
-    // Inside of the pool: from outside, every step would wake it and wait for it.
-    rayon::scope(|_| {
-        sparse_push_sum();
-        large_push_sum();
-        cost_per_node();
-    });
+    sparse_push_sum();
+    large_push_sum();
+    cost_per_node();
 }
 
 /// The peers' work F: 1,000 nodes, 64 coordinates, 500 iterations, each with a fresh random digraph
@@ -28,16 +26,13 @@ fn sparse_push_sum() {
     let Some(name) = wanted("sparse_push_sum_1000x64") else { return };
     let family = Family::InRegular { nodes: 1000, degree: 10, connected: false };
     let topology = Topology::new(Schedule::PerRound { family, seed: 1 });
-    let wiring = |round| topology.wiring_at(round).expect("in-degree 10 of 1,000 nodes");
     let mut runs: Vec<(Duration, Duration)> = Vec::new();
     for _ in 0..11 {
         let node = |_| SparsePushSum::<f32>::new(64, Sparsity::Half, 1);
         let mut nodes = Lockstep::new(started((0..1000).map(node).collect()));
+        let mut wirings = Wirings::new(topology.clone(), 1);
         let (wall, processor) = (Instant::now(), ProcessTime::now());
-        let mut next = wiring(0);
-        for round in 0..u64::from(ITERATIONS) {
-            next = nodes.step_and(&next, || wiring(round + 1));
-        }
+        nodes.advance(ITERATIONS.into(), &mut wirings).expect("in-degree 10 of 1,000 nodes");
         runs.push((wall.elapsed(), processor.elapsed()));
         assert!(worst_error(nodes.nodes()) < 1e-5, "the mean is not reached");
     }
@@ -53,17 +48,17 @@ fn sparse_push_sum() {
 fn large_push_sum() {
     let Some(name) = wanted("push_sum_100k_x64_100_rounds") else { return };
     let (n_nodes, dimension, degree, rounds) = (100_000, 64, 10, 100);
-    let wiring = out_regular(n_nodes, degree);
+    let mut wirings = out_regular(n_nodes, degree);
     let node = |_| PushSum::<f32>::new(dimension);
     let mut nodes = Lockstep::new(started((0..n_nodes).map(node).collect()));
     let start = Instant::now();
-    (0..rounds).for_each(|_| nodes.step(&wiring));
+    nodes.advance(rounds, &mut wirings).expect(FIXED);
     let seconds = start.elapsed().as_secs_f64();
     assert!(worst_error(nodes.nodes()) < 1e-4, "the mean is not reached");
     // A round reads and writes every state twice, writes every row of mail, and reads as many rows
     // as there are edges.
     let row = 4 * (dimension + 1);
-    let bytes = (rounds * n_nodes as usize * row) as f64 * (4.0 + 1.0 + f64::from(degree));
+    let bytes = (rounds as usize * n_nodes as usize * row) as f64 * (4.0 + 1.0 + f64::from(degree));
     let (reached, machine) = (bytes / seconds / 1e9, bandwidth());
     let note = format!(
         "{reached:.1} GB/s, {:.0}% of the {machine:.1} GB/s of a triad; peak memory {:.0} MB",
@@ -77,23 +72,24 @@ fn large_push_sum() {
 fn cost_per_node() {
     for n_nodes in [1_000, 10_000, 100_000, 1_000_000] {
         let Some(name) = wanted(&format!("push_sum_{n_nodes}_x16_node_round")) else { continue };
-        let wiring = out_regular(n_nodes, 10);
+        let mut wirings = out_regular(n_nodes, 10);
         let mut nodes =
             Lockstep::new(started((0..n_nodes).map(|_| PushSum::<f32>::new(16)).collect()));
         let rounds = (20_000_000 / n_nodes).clamp(20, 5000);
         let start = Instant::now();
-        (0..rounds).for_each(|_| nodes.step(&wiring));
+        nodes.advance(rounds.into(), &mut wirings).expect(FIXED);
         let seconds = start.elapsed().as_secs_f64() / f64::from(rounds) / f64::from(n_nodes);
         let note = format!("{rounds} rounds; peak memory so far {:.0} MB", peak_memory() / 1e6);
         report(&name, "s", seconds, &note);
     }
 }
 
-fn out_regular(nodes: u32, degree: u32) -> Arc<Wiring> {
+const FIXED: &str = "a fixed graph without weights";
+
+fn out_regular(nodes: u32, degree: u32) -> Wirings {
     let family = Family::OutRegular { nodes, degree, connected: true };
     let graph = family.build(1).expect("a digraph of that degree");
-    let wiring = Topology::new(Schedule::Fixed(graph)).wiring_at(0);
-    Arc::new(wiring.expect("no weights are asked for"))
+    Wirings::new(Topology::new(Schedule::Fixed(graph)), 1)
 }
 
 /// Node `i` has `sin(i + k)` at coordinate `k`.

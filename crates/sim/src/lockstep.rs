@@ -1,9 +1,22 @@
 //! All nodes in step over ideal links: the fast engine.
+//!
+//! Nodes are cut into pieces; threads send for all pieces, meet, hear for all pieces, and meet
+//! again. A thread keeps to the pieces that it had before, as long as there are any left for it.
+//! No sum runs over nodes, so the bits do not depend on who did what (invariant I5).
+
+mod meeting;
+
+use std::sync::{Arc, Mutex, RwLock};
 
 use rayon::prelude::*;
 use undertone_graph::NodeId;
-use undertone_protocol::{Answer, Mail, MailPart, Question, Synchronous, Wiring, wire};
+use undertone_protocol::{
+    Answer, Letter, Letters, Mail, MailPart, Neighbourhood, Question, Synchronous, TopologyError,
+    Wiring, Wirings, wire,
+};
 use undertone_real::Real;
+
+use self::meeting::{Claims, Meeting};
 
 /// What was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,17 +27,14 @@ pub struct Traffic {
     pub bytes: u64,
 }
 
-/// All nodes of a synchronous algorithm, round by round. Bits do not depend on the number of
-/// threads: no sum runs over nodes in an order of its own (invariant I5).
+/// All nodes of a synchronous algorithm, round by round.
+#[derive(Debug)]
 pub struct Lockstep<P, R> {
     nodes: Vec<P>,
     mail: Mail<R>,
     round: u64,
     traffic: Traffic,
 }
-
-/// Nodes that a thread takes at a time.
-const CHUNK: usize = 64;
 
 impl<P, R> Lockstep<P, R>
 where
@@ -52,102 +62,216 @@ where
         self.traffic
     }
 
-    /// Asks all oracles that are to be asked before this round's messages.
+    /// Asks all oracles that are to be asked before this round's messages. Returns whether any was.
     pub fn ask<O, E>(
         &mut self,
         oracles: &mut [O],
         answer: impl Fn(&mut O, &Question<R>) -> Result<Answer<R>, E> + Sync,
-    ) -> Result<(), E>
+    ) -> Result<bool, E>
     where
         O: Send,
         E: Send,
     {
         let round = self.round;
         let each = |(node, oracle): (&mut P, &mut O)| {
-            if let Some(question) = node.ask(round) {
-                node.answer(round, answer(oracle, &question)?);
-            }
-            Ok(())
+            let Some(question) = node.ask(round) else { return Ok(false) };
+            node.answer(round, answer(oracle, &question)?);
+            Ok(true)
         };
-        self.nodes.par_iter_mut().zip(oracles).try_for_each(each)
+        let asked = self.nodes.par_iter_mut().zip(oracles).map(each);
+        asked.try_reduce(|| false, |a, b| Ok(a || b))
     }
 
-    /// Sends and receives, and does something else at the same time: drawing the next round's graph,
-    /// say.
-    pub fn step_and<T: Send>(
-        &mut self,
-        wiring: &Wiring,
-        meanwhile: impl FnOnce() -> T + Send,
-    ) -> T {
-        rayon::join(|| self.step(wiring), meanwhile).1
+    /// Sends and hears for some rounds, in which nothing is asked. The graph of a round is drawn
+    /// while the nodes hear in the one before it.
+    pub fn advance(&mut self, rounds: u64, wirings: &mut Wirings) -> Result<(), TopologyError> {
+        if rounds == 0 {
+            return Ok(());
+        }
+        let wiring = wirings.at(self.round)?;
+        let threads = self.threads(&wiring);
+        let piece = self.nodes.len().div_ceil(8 * threads).next_power_of_two().max(16);
+        let nodes: Vec<_> = self.nodes.chunks_mut(piece).map(Mutex::new).collect();
+        let mail: Vec<_> = self.mail.parts(piece).into_iter().map(RwLock::new).collect();
+        let crew = Crew {
+            claims: Claims::new(nodes.len()),
+            draws: Claims::new(1),
+            nodes,
+            mail,
+            shift: piece.trailing_zeros(),
+            drawn: RwLock::new(Ok(wiring)),
+            wirings: Mutex::new(wirings),
+            meeting: Meeting::new(threads),
+            threads,
+            start: self.round,
+            rounds,
+        };
+        let parts: Vec<_> = std::thread::scope(|scope| {
+            let crew = &crew;
+            let others: Vec<_> =
+                (1..threads).map(|thread| scope.spawn(move || crew.work(thread))).collect();
+            let own = crew.work(0);
+            let others = others.into_iter().map(|other| other.join().expect("it did not panic"));
+            others.chain([own]).collect()
+        });
+        let drawn = crew.drawn.into_inner().expect("no thread panicked");
+        for part in parts {
+            self.traffic.messages += part.traffic.messages;
+            self.traffic.bytes += part.traffic.bytes;
+            self.round = part.round;
+        }
+        drawn.map(|_| ())
     }
 
-    /// Sends and receives.
-    pub fn step(&mut self, wiring: &Wiring) {
-        let Self { nodes, mail, round, traffic } = self;
-        let round_now = *round;
+    /// As many as the pool has, but none that would have less to do than what waking it costs.
+    fn threads(&self, wiring: &Wiring) -> usize {
+        const WORTH_A_THREAD: usize = 1 << 16;
+        let numbers = (wiring.graph.n_edges() + 2 * self.nodes.len()) * self.nodes[0].shape().width;
+        rayon::current_num_threads().min(numbers / WORTH_A_THREAD).max(1)
+    }
+}
+
+/// Threads, and what they share for some rounds.
+struct Crew<'a, P, R> {
+    nodes: Vec<Mutex<&'a mut [P]>>,
+    mail: Vec<RwLock<MailPart<'a, R>>>,
+    /// The binary logarithm of the number of nodes in a piece.
+    shift: u32,
+    claims: Claims,
+    draws: Claims,
+    drawn: RwLock<Result<Arc<Wiring>, TopologyError>>,
+    wirings: Mutex<&'a mut Wirings>,
+    meeting: Meeting,
+    threads: usize,
+    start: u64,
+    rounds: u64,
+}
+
+/// What a thread has done.
+struct Part {
+    traffic: Traffic,
+    /// The first round that was not.
+    round: u64,
+}
+
+/// Why a lock is never found broken.
+const UNBROKEN: &str = "whoever panics breaks the meeting before anybody takes a lock again";
+
+impl<P, R> Crew<'_, P, R>
+where
+    P: Synchronous<R> + Send + Sync,
+    R: Real,
+{
+    fn work(&self, thread: usize) -> Part {
+        let _attendance = self.meeting.attend();
         let arch = pulp::Arch::new();
-        let parts = mail.parts(CHUNK);
-        nodes.par_chunks_mut(CHUNK).zip(parts).enumerate().for_each(|(c, (nodes, part))| {
-            arch.dispatch(Sending { nodes, part, first: c * CHUNK, wiring, round: round_now });
-        });
-        let mail = &*mail;
-        let sent = nodes.par_chunks_mut(CHUNK).enumerate().map(|(c, nodes)| {
-            arch.dispatch(Hearing { nodes, mail, first: c * CHUNK, wiring, round: round_now })
-        });
-        let sent = sent.reduce(Traffic::default, |a, b| Traffic {
-            messages: a.messages + b.messages,
-            bytes: a.bytes + b.bytes,
-        });
-        traffic.messages += sent.messages;
-        traffic.bytes += sent.bytes;
-        *round += 1;
+        let mut traffic = Traffic::default();
+        let (mut round, end) = (self.start, self.start + self.rounds);
+        while round < end {
+            let Ok(wiring) = self.drawn.read().expect(UNBROKEN).clone() else { break };
+            let phase = 2 * (round - self.start) + 1;
+            for piece in self.claims.in_turn(thread, self.threads) {
+                if self.claims.take(piece, phase) {
+                    let mut nodes = self.nodes[piece].lock().expect(UNBROKEN);
+                    let part = &mut *self.mail[piece].write().expect(UNBROKEN);
+                    let first = piece << self.shift;
+                    let sending =
+                        Sending { nodes: &mut nodes, part, first, wiring: &wiring, round };
+                    let sent = arch.dispatch(sending);
+                    traffic.messages += sent.messages;
+                    traffic.bytes += sent.bytes;
+                }
+            }
+            self.meeting.wait();
+            if round + 1 < end && self.draws.take(0, phase) {
+                let next = self.wirings.lock().expect(UNBROKEN).at(round + 1);
+                // Everybody has its own handle on the present one.
+                *self.drawn.write().expect(UNBROKEN) = next;
+            }
+            let guards: Vec<_> = self.mail.iter().map(|m| m.read().expect(UNBROKEN)).collect();
+            let mail: Vec<_> = guards.iter().map(|part| part.letters()).collect();
+            for piece in self.claims.in_turn(thread, self.threads) {
+                if self.claims.take(piece, phase + 1) {
+                    let mut nodes = self.nodes[piece].lock().expect(UNBROKEN);
+                    let (mail, shift, first) = (&mail, self.shift, piece << self.shift);
+                    arch.dispatch(Hearing {
+                        nodes: &mut nodes,
+                        mail,
+                        shift,
+                        first,
+                        wiring: &wiring,
+                        round,
+                    });
+                }
+            }
+            drop(guards);
+            self.meeting.wait();
+            round += 1;
+        }
+        Part { traffic, round }
     }
 }
 
 /// Some nodes write their messages.
-struct Sending<'a, P, R> {
+struct Sending<'a, 'm, P, R> {
     nodes: &'a mut [P],
-    part: MailPart<'a, R>,
+    part: &'a mut MailPart<'m, R>,
     first: usize,
     wiring: &'a Wiring,
     round: u64,
 }
 
-impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Sending<'_, P, R> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(mut self) {
-        for (k, node) in self.nodes.iter_mut().enumerate() {
-            let around = self.wiring.around(NodeId((self.first + k) as u32));
-            node.send(self.round, &around, &mut self.part.slot(k));
-        }
-    }
-}
-
-/// Some nodes read theirs.
-struct Hearing<'a, P, R> {
-    nodes: &'a mut [P],
-    mail: &'a Mail<R>,
-    first: usize,
-    wiring: &'a Wiring,
-    round: u64,
-}
-
-impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Hearing<'_, P, R> {
+impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Sending<'_, '_, P, R> {
     type Output = Traffic;
 
     #[inline(always)]
     fn call(self) -> Traffic {
         let mut sent = Traffic::default();
         for (k, node) in self.nodes.iter_mut().enumerate() {
-            let id = NodeId((self.first + k) as u32);
-            let around = self.wiring.around(id);
-            node.receive(self.round, &around, self.mail.heard_by(&around));
-            sent.messages += around.hearers.len() as u64;
-            sent.bytes += (around.hearers.len() * wire::size(&self.mail.letter(id))) as u64;
+            let around = self.wiring.around(NodeId((self.first + k) as u32));
+            node.send(self.round, &around, &mut self.part.slot(k));
+            let hearers = around.hearers.len();
+            sent.messages += hearers as u64;
+            sent.bytes += (hearers * wire::size(&self.part.letters().get(k))) as u64;
         }
         sent
+    }
+}
+
+/// Some nodes read theirs.
+struct Hearing<'a, P, R> {
+    nodes: &'a mut [P],
+    mail: &'a [Letters<'a, R>],
+    shift: u32,
+    first: usize,
+    wiring: &'a Wiring,
+    round: u64,
+}
+
+impl<'a, P: Synchronous<R>, R: Real> Hearing<'a, P, R> {
+    #[inline(always)]
+    fn heard_by(
+        &self,
+        around: &Neighbourhood<'a>,
+    ) -> impl Iterator<Item = (NodeId, Letter<'a, R>)> {
+        let (mail, shift) = (self.mail, self.shift);
+        let letters = around.heard.iter().map(move |&from| {
+            let (piece, idx) = (from.idx() >> shift, from.idx() & ((1 << shift) - 1));
+            (from, mail[piece].get(idx))
+        });
+        letters.filter(|(_, letter)| !P::MAY_BE_SILENT || !letter.is_silent())
+    }
+}
+
+impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Hearing<'_, P, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(mut self) {
+        let nodes = std::mem::take(&mut self.nodes);
+        for (k, node) in nodes.iter_mut().enumerate() {
+            let around = self.wiring.around(NodeId((self.first + k) as u32));
+            node.receive(self.round, &around, self.heard_by(&around));
+        }
     }
 }

@@ -2,14 +2,12 @@
 //! Invariant I5 across engines: all nodes in step, on any number of threads, and nodes by virtual
 //! time end in the same bits and send the same.
 
-use std::sync::Arc;
-
 use undertone_graph::{Family, NodeId, Schedule, Weights};
 use undertone_node::OracleError;
 use undertone_privacy::release::Released;
 use undertone_protocol::{
     Answer, Domain, Gossip, Machine, Patience, PushSum, Question, RunningSum, SparsePushSum,
-    Sparsity, Surplus, Synchronous, Topology, TwoStage,
+    Sparsity, Surplus, Synchronous, Topology, TwoStage, Wirings,
 };
 use undertone_real::Real;
 use undertone_sim::events::{Events, Outcome};
@@ -58,9 +56,10 @@ where
     pool.install(|| {
         let mut engine = Lockstep::new(nodes);
         let mut oracles = oracles();
-        for round in 0..ROUNDS {
+        let mut wirings = Wirings::new(topology.clone(), 2);
+        while engine.round() < ROUNDS {
             engine.ask(&mut oracles, answer).unwrap();
-            engine.step(&Arc::new(topology.wiring_at(round).unwrap()));
+            engine.advance(1, &mut wirings).unwrap();
         }
         (engine.nodes().to_vec(), engine.traffic())
     })
