@@ -3,4 +3,13 @@
 
 #![deny(missing_docs)]
 
+mod bands;
+mod batch;
 pub mod lockstep;
+mod metrics;
+mod run;
+
+pub use bands::{Verdict, judge};
+pub use batch::{Outcome, Traced, run_all};
+pub use metrics::{Evaluator, Metrics};
+pub use run::{Point, Run, RunError, Watch, run};
