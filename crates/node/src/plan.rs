@@ -227,7 +227,7 @@ pub struct NodeBudget {
 
 /// How noise is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", try_from = "Value")]
 pub enum NoisePlan {
     /// The least that keeps the budget, as proved.
     Sound,
@@ -239,6 +239,24 @@ pub enum NoisePlan {
         /// The standard deviation.
         sigma: f64,
     },
+}
+
+impl TryFrom<Value> for NoisePlan {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let sigma = |table: &Map<String, Value>| match table.len() {
+            1 => table.get("sigma").and_then(Value::as_f64),
+            _ => None,
+        };
+        match &value {
+            Value::String(word) if word == "sound" => Some(Self::Sound),
+            Value::String(word) if word == "paper" => Some(Self::Paper),
+            Value::Object(table) => sigma(table).map(|sigma| Self::Fixed { sigma }),
+            _ => None,
+        }
+        .ok_or_else(|| format!("noise is \"sound\", \"paper\" or {{ sigma = 1.0 }}, not {value}"))
+    }
 }
 
 /// `[run]`.

@@ -47,7 +47,10 @@ impl PlanFile {
                 let hint = suggestion(&error.message);
                 return format!("--set {}: {}{hint}", settings.join(" "), error.message);
             }
-            self.say(&error, &error.key)
+            let varied = value["vary"].as_array().into_iter().flatten();
+            let place = varied.into_iter().position(|vary| vary["key"] == error.key.as_str());
+            let key = place.map_or_else(|| error.key.clone(), |k| format!("vary.{k}.values"));
+            self.say(&error, &key)
         })
     }
 

@@ -41,7 +41,7 @@ pub struct Expected {
 
 /// When a result is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", try_from = "Value")]
 pub enum At {
     /// At the end.
     #[default]
@@ -51,6 +51,19 @@ pub enum At {
     /// After so many rounds.
     #[serde(untagged)]
     Round(u64),
+}
+
+impl TryFrom<Value> for At {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        match (value.as_str(), value.as_u64()) {
+            (Some("last"), _) => Ok(Self::Last),
+            (Some("rounds-run"), _) => Ok(Self::RoundsRun),
+            (_, Some(round)) => Ok(Self::Round(round)),
+            _ => Err(format!("at is \"last\", \"rounds-run\" or a round, not {value}")),
+        }
+    }
 }
 
 impl Expected {

@@ -1,5 +1,6 @@
 //! One plan, many variants.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Plan, PlanError};
@@ -67,12 +68,8 @@ pub fn expand(plan: &Value) -> Result<Vec<Variant>, PlanError> {
         found = next;
     }
     let variant = |(settings, value): (Vec<(String, Value)>, Value)| {
-        let plan = read(&value).map_err(|error| {
-            let key =
-                settings.last().map_or(String::new(), |(key, _): &(String, Value)| key.clone());
-            let key = if error.key.is_empty() { key } else { error.key };
-            PlanError::new(key, error.message)
-        })?;
+        let plan =
+            read(&value).map_err(|error| PlanError { key: culprit(&base, &settings), ..error })?;
         Ok(Variant { settings, plan })
     };
     let variants = found.into_iter().map(variant).collect::<Result<Vec<_>, PlanError>>()?;
@@ -98,15 +95,18 @@ pub fn overlay(plan: &mut Value, key: &str, value: Value) -> Result<(), PlanErro
     Err(PlanError::new(key, "the key is empty"))
 }
 
-fn read(value: &Value) -> Result<Plan, PlanError> {
-    Plan::deserialize_from(value)
+/// The setting that breaks the plan by itself, or the last one.
+fn culprit(base: &Plan, settings: &[(String, Value)]) -> String {
+    let breaks = |(key, value): &&(String, Value)| {
+        let mut plan = serde_json::to_value(base).expect("a plan is plain data");
+        overlay(&mut plan, key, value.clone()).is_err() || read(&plan).is_err()
+    };
+    let found = settings.iter().find(breaks).or(settings.last());
+    found.map_or(String::new(), |(key, _)| key.clone())
 }
 
-impl Plan {
-    fn deserialize_from(value: &Value) -> Result<Self, PlanError> {
-        serde::Deserialize::deserialize(value)
-            .map_err(|error: serde_json::Error| PlanError::new("", error.to_string()))
-    }
+fn read(value: &Value) -> Result<Plan, PlanError> {
+    Plan::deserialize(value).map_err(|error| PlanError::new("", error.to_string()))
 }
 
 fn at<'a>(plan: &'a Value, key: &str) -> Option<&'a Value> {
