@@ -44,6 +44,8 @@ const LEFT: f64 = 76.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 56.0;
 const LEGEND: f64 = 210.0;
+/// The width of a letter, rather more than less.
+const LETTER: f64 = 7.6;
 
 /// More points than this are thinned out: no screen shows them.
 const MOST_POINTS: usize = 1500;
@@ -72,9 +74,10 @@ impl Chart {
     }
 
     fn head(&self) -> String {
+        let width = self.width();
         let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
-             width=\"{WIDTH}\" height=\"{HEIGHT}\" font-family=\"system-ui,sans-serif\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" \
+             width=\"{width}\" height=\"{HEIGHT}\" font-family=\"system-ui,sans-serif\" \
              font-size=\"13\" role=\"img\" aria-label=\"{}\">\n<style>{STYLE}</style>\n",
             escape(&self.title)
         );
@@ -87,6 +90,13 @@ impl Chart {
             ),
         );
         svg
+    }
+
+    /// As wide as the longest name in the legend needs.
+    fn width(&self) -> f64 {
+        let longest = self.series.iter().map(|series| series.name.chars().count()).max();
+        let legend = 60.0 + LETTER * longest.unwrap_or(0) as f64;
+        if self.series.len() > 1 { WIDTH.max(self.right() + legend) } else { WIDTH }
     }
 
     fn right(&self) -> f64 {
@@ -207,7 +217,8 @@ fn text(svg: &mut String, x: f64, y: f64, class: &str, anchor: &str, words: &str
     push(
         svg,
         format_args!(
-            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>\n",
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" \
+             text-anchor=\"{anchor}\">{}</text>\n",
             escape(words)
         ),
     );
@@ -259,6 +270,18 @@ mod tests {
         looks.sort();
         looks.dedup();
         assert_eq!(looks.len(), 12);
+    }
+
+    #[test]
+    fn a_long_name_makes_room_for_itself() {
+        let width = |name: &str| {
+            let both = vec![series(name, &[(0.0, 1.0)]), series("b", &[(1.0, 2.0)])];
+            let svg = chart(both).to_svg();
+            let start = svg.find("width=\"").expect("it has a width") + 7;
+            svg[start..].split('"').next().and_then(|w| w.parse::<f64>().ok()).expect("a number")
+        };
+        assert_eq!(width("a"), WIDTH);
+        assert_eq!(width(&"a".repeat(60)), WIDTH - LEGEND + 60.0 + 60.0 * LETTER);
     }
 
     #[test]
