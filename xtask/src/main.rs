@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 
 mod bench;
+mod reproduce;
 mod step;
 mod test;
 mod tidy;
@@ -16,10 +17,12 @@ const HELP: &str = "\
 Usage: cargo xtask <COMMAND>
 
 Commands:
-  verify   Formatting, clippy, documentation, tidy, dependencies; runs no test, writes no file
-  tidy     Only our own rules: crate edges, file sizes, purity, invariants, doors, licences
-  test     verify, then every test and doc-test (this is what .ci/run calls)
-  bench    The benchmarks in release mode on one thread, as a table
+  verify     Formatting, clippy, documentation, tidy, dependencies; runs no test, writes no file
+  tidy       Only our own rules: crate edges, file sizes, purity, invariants, doors, licences
+  test       verify, then every test and doc-test (this is what .ci/run calls)
+  bench      The benchmarks in release mode on one thread, as a table
+  reproduce  Every plan of experiments/, or those with a word in their path (001, fig1a), held
+             to its bands; fails if one does not hold
 
 Options of bench:
   --peers        Also run the peers (dp_accounting, opendp, torch, numpy, scipy, jax,
@@ -50,7 +53,7 @@ fn run(arguments: &[String]) -> Result<(), String> {
         println!("{HELP}");
         return Ok(());
     }
-    if command != "bench" && !options.is_empty() {
+    if !["bench", "reproduce"].contains(&command.as_str()) && !options.is_empty() {
         return Err(format!("`{command}` takes no options, found `{}`", options.join(" ")));
     }
     match command.as_str() {
@@ -58,6 +61,13 @@ fn run(arguments: &[String]) -> Result<(), String> {
         "tidy" => tidy::run(&Workspace::load()?),
         "test" => test::run(&Workspace::load()?),
         "bench" => bench::run(&Workspace::load()?, &bench::Options::parse(options)?),
+        "reproduce" => match options {
+            [] => reproduce::run(&Workspace::load()?, None),
+            [wanted] if !wanted.starts_with('-') => {
+                reproduce::run(&Workspace::load()?, Some(wanted))
+            }
+            _ => Err("`reproduce` takes one word, such as 001 or fig1a".into()),
+        },
         other => Err(format!("unknown command `{other}`; see `cargo xtask --help`")),
     }
 }
@@ -76,6 +86,7 @@ mod tests {
         assert!(run_words(&["tydy"]).is_err_and(|e| e.contains("unknown command `tydy`")));
         assert!(run_words(&["tidy", "--fast"]).is_err_and(|e| e.contains("takes no options")));
         assert!(run_words(&["bench", "--fast"]).is_err_and(|e| e.contains("--fast")));
+        assert!(run_words(&["reproduce", "--all"]).is_err_and(|e| e.contains("one word")));
         assert!(run_words(&["verify", "--help"]).is_ok());
     }
 }

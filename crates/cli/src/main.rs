@@ -6,6 +6,7 @@ mod calibrate;
 mod claims;
 mod output;
 mod parse;
+mod run;
 mod topology;
 
 use std::process::ExitCode;
@@ -25,6 +26,7 @@ Start here:
   undertone account --poisson-gaussian 0.02,12.4 --times 1000 --delta 1e-5
   undertone calibrate --epsilon 1 --delta 1e-5 --rate 0.01 --rounds 10000
   undertone topology --family ring --nodes 16          how fast neighbours agree
+  undertone run experiments/001/fig1a.toml             a plan: results beside their guarantee
 
 Every command takes --json. A wrong flag or file ends with exit code 2 and says what to do."
 )]
@@ -41,21 +43,24 @@ enum Command {
     Calibrate(calibrate::Calibrate),
     /// What the papers claim, the verdict, and the true value
     Claims(claims::Claims),
+    /// Run a plan: results, the complete guarantee, and whether what was expected holds
+    Run(run::Run),
     /// Who hears whom, and how fast they agree: degrees, spectral gap, rounds, a picture
     Topology(Box<topology::Topology>),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        Command::Account(account) => account.run(),
-        Command::Calibrate(calibrate) => calibrate.run(),
-        Command::Claims(claims) => claims.run(),
-        Command::Topology(topology) => topology.run(),
+        Command::Account(account) => account.run().map(|text| (text, true)),
+        Command::Calibrate(calibrate) => calibrate.run().map(|text| (text, true)),
+        Command::Claims(claims) => claims.run().map(|text| (text, true)),
+        Command::Run(run) => run.run(),
+        Command::Topology(topology) => topology.run().map(|text| (text, true)),
     };
     match result {
-        Ok(text) => {
+        Ok((text, passed)) => {
             output::print(&text);
-            ExitCode::SUCCESS
+            if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
             eprintln!("error: {error}");

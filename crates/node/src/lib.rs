@@ -24,8 +24,11 @@
 
 #![deny(missing_docs)]
 
+mod experiment;
 mod oracle;
+pub mod plan;
 mod private;
 
+pub use experiment::{Algorithm, Claim, Experiment, schedule_of};
 pub use oracle::{Oracle, OracleError};
 pub use private::{Bound, Noise, Private, PrivateSteps, PrivateVector};

@@ -29,7 +29,8 @@ pub enum Bound {
 }
 
 impl Bound {
-    fn domain(self) -> Domain {
+    /// As a set that can be projected to.
+    pub fn domain(self) -> Domain {
         match self {
             Self::Box { radius } => Domain::Box { radius },
             Self::Ball { radius } => Domain::Ball { radius },

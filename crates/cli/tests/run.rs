@@ -1,0 +1,151 @@
+//! `undertone run` as a person or a script would use it.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const PLAN: &str = r#"name = "tiny"
+seed = 1
+
+[network]
+nodes = 4
+topology = { family = "ring" }
+schedule = "fixed"
+
+[data]
+source = "uniform"
+low = -1.0
+high = 1.0
+dimension = 3
+
+[algorithm]
+name = "push-sum"
+
+[privacy]
+epsilon = 1.0
+delta = 1e-5
+clip = { clip = "box", radius = 1.0 }
+noise = "sound"
+
+[run]
+rounds = 60
+precision = "f64"
+
+[evaluate]
+metrics = ["relative-residual"]
+target = "released"
+
+[[vary]]
+key = "privacy.noise"
+values = ["sound", "paper"]
+
+[[expected]]
+metric = "relative-residual"
+max = 1e-6
+"#;
+
+/// A folder of its own for each test, emptied before.
+fn folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn undertone(folder: &Path, plan: &str, arguments: &[&str]) -> Output {
+    std::fs::write(folder.join("plan.toml"), plan).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+    command.current_dir(folder).args(["run", "plan.toml"]).args(arguments).output().unwrap()
+}
+
+#[test]
+fn a_plan_becomes_a_table_guarantees_and_files() {
+    let folder = folder("a_plan");
+    let output = undertone(&folder, PLAN, &["--threads", "2"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    for word in [
+        "noise-sound",
+        "noise-paper",
+        "(1, 0.00001)-differentially private for the whole data of the node, replace adjacency",
+        "001 Theorem 2.3 claims (1, 1.000e-5)",
+        "PASS last relative-residual: noise-sound",
+        "results are in",
+    ] {
+        assert!(text.contains(word), "{word} is not in\n{text}");
+    }
+    let out = folder.join("undertone-out").join("tiny");
+    let trace = std::fs::read(out.join("trace-noise-sound.jsonl")).unwrap();
+    assert_eq!(undertone_trace::read(&trace[..]).unwrap().len(), 1 + 61 + 4 + 1);
+    let summary: Value =
+        serde_json::from_slice(&std::fs::read(out.join("summary.json")).unwrap()).unwrap();
+    assert_eq!(summary["variants"][0]["traces"][0], undertone_trace::hash_of(&trace));
+    assert!(std::fs::read_to_string(out.join("chart.svg")).unwrap().starts_with("<svg"));
+    assert!(out.join("summary.md").exists());
+    // The same on another number of threads, to the last byte.
+    let again = undertone(&folder, PLAN, &["--threads", "1", "--json", "--quiet"]);
+    assert_eq!(serde_json::from_slice::<Value>(&again.stdout).unwrap(), summary);
+}
+
+#[test]
+fn a_band_that_fails_is_exit_code_1() {
+    let folder = folder("a_band");
+    let output = undertone(&folder, PLAN, &["--set", "run.rounds=2"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("FAIL last relative-residual: noise-sound"), "{text}");
+}
+
+#[test]
+fn no_privacy_is_said() {
+    let start = PLAN.find("[privacy]").unwrap();
+    let plan = format!("{}{}", &PLAN[..start], &PLAN[PLAN.find("[run]").unwrap()..]);
+    let plan = &plan[..plan.find("[[vary]]").unwrap()];
+    let output = undertone(&folder("no_privacy"), plan, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && text.contains("no guarantee: "), "{text}");
+}
+
+#[test]
+fn bad_plans_are_refused_with_place_key_and_remedy() {
+    let folder = folder("bad_plans");
+    for (old, new, arguments, expected) in [
+        ("nodes = 4", "nodes = = 4", &[][..], "plan.toml:5:9: "),
+        (
+            "dimension = 3",
+            "dimnsion = 3",
+            &[],
+            "plan.toml:13:1: unknown field `dimnsion`, expected one of ",
+        ),
+        ("dimension = 3", "dimnsion = 3", &[], "; did you mean `dimension`?"),
+        (
+            "name = \"push-sum\"",
+            "name = \"pushsum\"",
+            &[],
+            "plan.toml:16:8: unknown variant `pushsum`, expected one of ",
+        ),
+        ("name = \"push-sum\"", "name = \"pushsum\"", &[], "; did you mean `push-sum`?"),
+        ("delta = 1e-5\n", "", &[], "missing field `delta`"),
+        (
+            "delta = 1e-5",
+            "delta = 2.0",
+            &[],
+            "plan.toml:20:1: privacy.delta: must be above 0 and below 1, got 2; try 1e-5 (variant \
+             noise-sound)",
+        ),
+        ("[\"sound\", \"paper\"]", "[\"sound\", \"loud\"]", &[], "plan.toml:34:1: privacy.noise: "),
+        ("max = 1e-6", "", &[], "plan.toml:36:1: expected.0: needs min, max or both"),
+        ("", "", &["--set", "run.rounds"], "write KEY=VALUE"),
+        ("", "", &["--set", "run.round=3"], "did you mean `rounds`?"),
+        ("", "", &["--set", "run.rounds=0"], "run.rounds: must be at least 1"),
+    ] {
+        let output = undertone(&folder, &PLAN.replacen(old, new, 1), arguments);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{new}: {message}");
+        assert!(output.stdout.is_empty() && message.starts_with("error: "), "{message}");
+        assert!(message.contains(expected), "no {expected:?} in {message}");
+    }
+}

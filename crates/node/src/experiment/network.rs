@@ -1,0 +1,115 @@
+//! Who hears whom.
+
+use serde_json::Value;
+use undertone_graph::{Family, Schedule, Weights};
+
+use super::Algorithm;
+use crate::plan::{NetworkPlan, PlanError, ScheduleWord, WeightsWord};
+
+/// The schedule that a plan describes, drawn from a seed.
+pub fn schedule_of(
+    network: &NetworkPlan,
+    family: Option<&Family>,
+    seed: u64,
+) -> Result<Schedule, PlanError> {
+    let nodes = network.nodes;
+    let needed = || {
+        let message = "this schedule needs one, such as topology = { family = \"ring\" }";
+        family.cloned().ok_or_else(|| PlanError::new("network.topology", message))
+    };
+    let schedule = match network.schedule {
+        ScheduleWord::Exponential => Schedule::Exponential { nodes },
+        ScheduleWord::Fixed => Schedule::Fixed(build(&needed()?, seed)?),
+        ScheduleWord::Matching => match family {
+            Some(family) => Schedule::NeighbourMatching { graph: build(family, seed)?, seed },
+            None => Schedule::Matching { nodes, seed },
+        },
+        ScheduleWord::PerRound => Schedule::PerRound { family: needed()?, seed },
+        ScheduleWord::Window => match network.window {
+            Some(1) => Schedule::PerRound { family: needed()?, seed },
+            Some(_) => {
+                let message = "windows of more than one round are not there yet; take window = 1";
+                return Err(PlanError::new("network.window", message));
+            }
+            None => return Err(PlanError::new("network.window", "the schedule window needs it")),
+        },
+    };
+    let found =
+        schedule.n_nodes().map_err(|e| PlanError::new("network.topology", e.to_string()))?;
+    if found != nodes {
+        let message = format!("the topology has {found} nodes, but network.nodes is {nodes}");
+        return Err(PlanError::new("network.nodes", message));
+    }
+    Ok(schedule)
+}
+
+/// The family with the number of nodes filled in.
+pub(super) fn family(network: &NetworkPlan) -> Result<Option<Family>, PlanError> {
+    let error = |key: &str, message: String| Err(PlanError::new(format!("network.{key}"), message));
+    if network.nodes == 0 {
+        return error("nodes", "must be at least 1".into());
+    }
+    if network.lazy.is_some_and(|share| !(0.0..1.0).contains(&share)) {
+        return error("lazy", "is the share that is kept: at least 0 and below 1".into());
+    }
+    if network.schedule != ScheduleWord::Window && network.window.is_some() {
+        return error("window", "only the schedule \"window\" takes it; leave it out".into());
+    }
+    if network.window == Some(0) {
+        return error("window", "must be at least 1".into());
+    }
+    let Some(written) = &network.topology else { return Ok(None) };
+    if network.schedule == ScheduleWord::Exponential {
+        return error("topology", "the schedule \"exponential\" has its own; leave it out".into());
+    }
+    let mut filled = written.clone();
+    filled.entry("nodes").or_insert_with(|| network.nodes.into());
+    let family: Family = match serde_json::from_value(Value::Object(filled)) {
+        Ok(family) => family,
+        Err(e) => return error("topology", e.to_string()),
+    };
+    // The family's own reader passes over keys that it does not know.
+    let known = serde_json::to_value(&family).expect("a family is plain data");
+    match written.keys().find(|key| known.get(key.as_str()).is_none()) {
+        Some(key) => error(&format!("topology.{key}"), "this family does not take it".into()),
+        None => Ok(Some(family)),
+    }
+}
+
+/// Finds what would never agree.
+pub(super) fn check(
+    schedule: &Schedule,
+    network: &NetworkPlan,
+    algorithm: Algorithm,
+) -> Result<(), PlanError> {
+    if algorithm == Algorithm::RunningSum && network.schedule != ScheduleWord::Fixed {
+        let message = "running-sum needs hearers that stay; take \"fixed\"";
+        return Err(PlanError::new("network.schedule", message));
+    }
+    if let Schedule::Fixed(graph) = schedule {
+        if !graph.is_strongly_connected() {
+            let message = "not everybody reaches everybody; add connected = true, or more edges";
+            return Err(PlanError::new("network.topology", message));
+        }
+        let symmetric = [Some(WeightsWord::Metropolis), Some(WeightsWord::LaplacianMax)];
+        if symmetric.contains(&network.weights) && !graph.is_symmetric() {
+            let message = "these weights need a topology where whoever is heard hears; take \
+                           another topology, or push-sum";
+            return Err(PlanError::new("network.weights", message));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn rule(word: WeightsWord) -> Weights {
+    match word {
+        WeightsWord::In => Weights::In,
+        WeightsWord::LaplacianMax => Weights::LaplacianMax,
+        WeightsWord::Metropolis => Weights::Metropolis,
+        WeightsWord::Out => Weights::Out,
+    }
+}
+
+fn build(family: &Family, seed: u64) -> Result<undertone_graph::Graph, PlanError> {
+    family.build(seed).map_err(|e| PlanError::new("network.topology", e.to_string()))
+}

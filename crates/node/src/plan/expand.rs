@@ -1,0 +1,122 @@
+//! One plan, many variants.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{Plan, PlanError};
+
+/// A plan with one value for each varied key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// The varied keys and their values, in the order of the plan.
+    pub settings: Vec<(String, Value)>,
+    /// The plan without its `vary`.
+    pub plan: Plan,
+}
+
+impl Variant {
+    /// A name that is fit for a file, as `sparsity-0.5`; empty if nothing varies.
+    pub fn label(&self) -> String {
+        let short = |key: &str| key.rsplit('.').next().unwrap_or(key).to_string();
+        let plain = |value: &Value| {
+            let text = match value {
+                Value::String(text) => text.clone(),
+                Value::Object(map) => {
+                    let part = |(k, v): (&String, &Value)| format!("{k}-{v}");
+                    map.iter().map(part).collect::<Vec<_>>().join("-")
+                }
+                other => other.to_string(),
+            };
+            text.chars()
+                .map(|c| if c.is_alphanumeric() || "-.".contains(c) { c } else { '_' })
+                .collect::<String>()
+        };
+        let part = |(key, value): &(String, Value)| format!("{}-{}", short(key), plain(value));
+        self.settings.iter().map(part).collect::<Vec<_>>().join("-")
+    }
+
+    /// Whether all of `set` (as `algorithm.sparsity = 0.5`) is so in this variant.
+    pub fn matches(&self, set: &Map<String, Value>) -> bool {
+        let plan = serde_json::to_value(&self.plan).expect("a plan is plain data");
+        set.iter().all(|(key, wanted)| at(&plan, key).is_some_and(|found| same(found, wanted)))
+    }
+}
+
+/// All combinations of the varied keys' values, the last key running fastest.
+pub fn expand(plan: &Value) -> Result<Vec<Variant>, PlanError> {
+    let base: Plan = read(plan)?;
+    let mut bare = plan.clone();
+    if let Some(table) = bare.as_object_mut() {
+        table.remove("vary");
+    }
+    let mut found = vec![(Vec::new(), bare)];
+    for (index, vary) in base.vary.iter().enumerate() {
+        if vary.values.is_empty() {
+            return Err(PlanError::new(format!("vary.{index}.values"), "needs at least one value"));
+        }
+        let mut next = Vec::with_capacity(found.len() * vary.values.len());
+        for (settings, value) in &found {
+            for chosen in &vary.values {
+                let mut value = value.clone();
+                overlay(&mut value, &vary.key, chosen.clone())
+                    .map_err(|e| PlanError::new(format!("vary.{index}.key"), e.to_string()))?;
+                let mut settings: Vec<(String, Value)> = settings.clone();
+                settings.push((vary.key.clone(), chosen.clone()));
+                next.push((settings, value));
+            }
+        }
+        found = next;
+    }
+    let variant = |(settings, value): (Vec<(String, Value)>, Value)| {
+        let plan =
+            read(&value).map_err(|error| PlanError { key: culprit(&base, &settings), ..error })?;
+        Ok(Variant { settings, plan })
+    };
+    let variants = found.into_iter().map(variant).collect::<Result<Vec<_>, PlanError>>()?;
+    for (index, band) in base.expected.iter().enumerate() {
+        band.check(index, &variants)?;
+    }
+    Ok(variants)
+}
+
+/// Puts `value` at `key` (as `algorithm.sparsity`), making tables on the way.
+pub fn overlay(plan: &mut Value, key: &str, value: Value) -> Result<(), PlanError> {
+    let mut place = plan;
+    let mut parts = key.split('.').peekable();
+    while let Some(part) = parts.next() {
+        let error = || PlanError::new(key, format!("nothing can be put at `{part}`"));
+        let table = place.as_object_mut().filter(|_| !part.is_empty()).ok_or_else(error)?;
+        if parts.peek().is_none() {
+            table.insert(part.into(), value);
+            return Ok(());
+        }
+        place = table.entry(part).or_insert_with(|| Value::Object(Map::new()));
+    }
+    Err(PlanError::new(key, "the key is empty"))
+}
+
+/// The setting that breaks the plan by itself, or the last one.
+fn culprit(base: &Plan, settings: &[(String, Value)]) -> String {
+    let breaks = |(key, value): &&(String, Value)| {
+        let mut plan = serde_json::to_value(base).expect("a plan is plain data");
+        overlay(&mut plan, key, value.clone()).is_err() || read(&plan).is_err()
+    };
+    let found = settings.iter().find(breaks).or(settings.last());
+    found.map_or(String::new(), |(key, _)| key.clone())
+}
+
+fn read(value: &Value) -> Result<Plan, PlanError> {
+    Plan::deserialize(value).map_err(|error| PlanError::new("", error.to_string()))
+}
+
+fn at<'a>(plan: &'a Value, key: &str) -> Option<&'a Value> {
+    key.split('.').try_fold(plan, |place, part| place.get(part))
+}
+
+/// Numbers are the same if their values are, though one was written `1` and the other `1.0`.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a.as_f64(), b.as_f64()) {
+        (Some(a), Some(b)) => a == b,
+        _ => a == b,
+    }
+}
