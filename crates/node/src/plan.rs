@@ -33,6 +33,10 @@ pub struct Plan {
     pub privacy: Option<PrivacyPlan>,
     /// How long.
     pub run: RunPlan,
+    /// Links, speeds and faults, as the simulator reads them; ideal if absent, and then no time
+    /// passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world: Option<Map<String, Value>>,
     /// What is measured.
     pub evaluate: EvaluatePlan,
     /// Keys that take several values; all combinations are run.

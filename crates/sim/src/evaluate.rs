@@ -1,58 +1,79 @@
-//! How good the estimates are, for an observer who sees all nodes.
+//! How good the estimates are, for an observer who sees all nodes and all data, which no node does
+//! (invariant I7).
 //!
 //! All sums run in order of nodes and coordinates, in double precision, on one thread: the same
-//! states give the same bits.
+//! states give the same bits (invariant I5).
 
+use std::collections::BTreeMap;
+
+use undertone_node::Experiment;
+use undertone_node::plan::{Metric, Target};
 use undertone_protocol::Synchronous;
 use undertone_real::Real;
 
-/// How far the nodes are from the truth and from each other.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Evaluation {
-    /// Frobenius distance of all estimates from the target: the root of the sum of squares over
-    /// nodes and coordinates.
-    pub residual: f64,
-    /// The same over what it was in the beginning.
-    pub relative_residual: f64,
-    /// Frobenius distance of all estimates from their own mean.
-    pub consensus_error: f64,
-    /// `|mean of estimates - target|^2 / |target|^2`.
-    pub error_of_mean: f64,
-}
+/// What was measured, by the name it has in a plan.
+pub type Metrics = BTreeMap<String, f64>;
 
-/// Compares estimates with a target.
-#[derive(Clone, Debug, PartialEq)]
+/// Measures how far the nodes are from where they should be.
+#[derive(Debug)]
 pub struct Evaluator {
+    wanted: Vec<Metric>,
+    /// The mean of the data.
+    truth: Vec<f64>,
+    /// Where residuals are measured from.
     target: Vec<f64>,
-    initial: f64,
+    target_is_released: bool,
+    /// The residual of the first look.
+    first: Option<f64>,
 }
 
 impl Evaluator {
-    /// For a target, relative to the estimates that `nodes` have now.
-    pub fn new<'a, P, R>(target: Vec<f64>, nodes: impl IntoIterator<Item = &'a P>) -> Self
-    where
-        P: Synchronous<R> + 'a,
-        R: Real,
-    {
-        let initial = residual(nodes, &target);
-        Self { target, initial }
+    /// Looks at all data of an experiment.
+    pub fn new(experiment: &Experiment, seed: u64) -> Self {
+        let dimension = experiment.plan().data.dimension;
+        let mut sum = vec![0.0; dimension];
+        for node in 0..experiment.nodes() {
+            for record in experiment.data(seed, node).chunks_exact(dimension) {
+                sum.iter_mut().zip(record).for_each(|(sum, v)| *sum += v);
+            }
+        }
+        let count = f64::from(experiment.nodes()) * experiment.plan().data.records as f64;
+        let truth: Vec<f64> = sum.iter().map(|sum| sum / count).collect();
+        let evaluate = &experiment.plan().evaluate;
+        Self {
+            wanted: evaluate.metrics.clone(),
+            target: truth.clone(),
+            truth,
+            target_is_released: evaluate.target == Target::Released,
+            first: None,
+        }
     }
 
-    /// How the nodes stand.
-    pub fn evaluate<'a, P, R, I>(&self, nodes: I) -> Evaluation
+    /// All metrics of the plan. The first call is that of round 0: estimates are then what was
+    /// released, and nothing is mixed yet.
+    pub fn measure<'a, P, R, I>(&mut self, nodes: I) -> Metrics
     where
         P: Synchronous<R> + 'a,
         R: Real,
         I: IntoIterator<Item = &'a P> + Clone,
     {
-        let residual = residual(nodes.clone(), &self.target);
-        let mean = mean(nodes.clone(), self.target.len());
-        Evaluation {
-            residual,
-            relative_residual: residual / self.initial,
-            consensus_error: self::residual(nodes, &mean),
-            error_of_mean: square(&mean, &self.target) / square(&self.target, &[]),
+        let mean = mean(nodes.clone(), self.truth.len());
+        if self.first.is_none() && self.target_is_released {
+            self.target = mean.clone();
         }
+        let residual = residual(nodes.clone(), &self.target);
+        let first = *self.first.get_or_insert(residual);
+        let measure = |metric: &Metric| match metric {
+            Metric::ConsensusError => self::residual(nodes.clone(), &mean),
+            Metric::MeanError => relative(&mean, &self.truth),
+            Metric::NodeError => {
+                let node = self::mean(nodes.clone().into_iter().take(1), self.truth.len());
+                relative(&node, &self.truth)
+            }
+            Metric::RelativeResidual => residual / first,
+            Metric::Residual => residual,
+        };
+        self.wanted.iter().map(|metric| (metric.name().to_string(), measure(metric))).collect()
     }
 }
 
@@ -100,10 +121,14 @@ fn each<'a, P, R>(
     }
 }
 
-/// `|a - b|^2`; a `b` that is shorter goes on with zeros.
+/// `|a - b|^2`.
 fn square(a: &[f64], b: &[f64]) -> f64 {
-    let b = b.iter().copied().chain(std::iter::repeat(0.0));
     a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum()
+}
+
+/// `|x - truth|^2 / |truth|^2`.
+fn relative(x: &[f64], truth: &[f64]) -> f64 {
+    square(x, truth) / truth.iter().map(|t| t * t).sum::<f64>()
 }
 
 #[cfg(test)]
@@ -124,11 +149,12 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        let evaluator = Evaluator::new(vec![3.0, 4.0], &nodes([[0.0, 4.0], [3.0, 0.0]]));
-        let now = evaluator.evaluate(&nodes([[3.0, 4.0], [3.0, 7.0]]));
-        assert_eq!(now.residual, 3.0);
-        assert_eq!(now.relative_residual, 0.6);
-        assert_eq!(now.consensus_error, 4.5_f64.sqrt());
-        assert_eq!(now.error_of_mean, 2.25 / 25.0);
+        let target = [3.0, 4.0];
+        assert_eq!(residual(&nodes([[0.0, 4.0], [3.0, 0.0]]), &target), 5.0);
+        let now = nodes([[3.0, 4.0], [3.0, 7.0]]);
+        assert_eq!(residual(&now, &target), 3.0);
+        assert_eq!(mean(&now, 2), [3.0, 5.5]);
+        assert_eq!(residual(&now, &mean(&now, 2)), 4.5_f64.sqrt());
+        assert_eq!(relative(&mean(&now, 2), &target), 2.25 / 25.0);
     }
 }

@@ -13,14 +13,12 @@ pub mod faults;
 pub mod invariants;
 pub mod links;
 pub mod lockstep;
-mod metrics;
 mod run;
 mod time;
 mod world;
 
 pub use bands::{Verdict, judge};
 pub use batch::{Outcome, Traced, run_all};
-pub use metrics::{Evaluator, Metrics};
 pub use run::{Point, Run, RunError, Watch, run};
 pub use time::{BadTime, Time};
 pub use world::{World, WorldError};

@@ -1,17 +1,20 @@
 //! From a checked plan to results.
 
+mod by_time;
+
 use undertone_node::plan::Precision;
 use undertone_node::{Algorithm, Claim, Experiment, Oracle, OracleError};
 use undertone_privacy::ledger::{Guarantee, OpenError};
 use undertone_protocol::{
-    Gossip, PushSum, RunningSum, SparsePushSum, Surplus, Synchronous, TopologyError, TwoStage,
-    Wirings,
+    Gossip, PushSum, RunningSum, SparsePushSum, Surplus, Synchronous, Topology, TopologyError,
+    TwoStage, Wirings,
 };
 use undertone_real::Real;
 use undertone_trace::{Record, SCHEMA, hash_of};
 
+use crate::evaluate::{Evaluator, Metrics};
+use crate::events::SimError;
 use crate::lockstep::{Lockstep, Traffic};
-use crate::metrics::{Evaluator, Metrics};
 
 /// What came of one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +31,8 @@ pub struct Run {
     pub guarantees: Vec<Guarantee>,
     /// What the algorithm's paper claims for the same noise, node by node.
     pub claims: Vec<Option<Claim>>,
+    /// What else is to be said: nodes that were left behind, messages that were lost.
+    pub notes: Vec<String>,
 }
 
 /// What was measured after so many rounds.
@@ -69,6 +74,9 @@ pub enum RunError {
         /// What is wrong.
         source: OracleError,
     },
+    /// The world makes no sense, or something went wrong in it.
+    #[error(transparent)]
+    World(#[from] SimError),
     /// A round has no graph.
     #[error("round {round}: {source}")]
     Topology {
@@ -79,8 +87,9 @@ pub enum RunError {
     },
 }
 
-/// Runs an experiment with one seed, all nodes in step over ideal links. Neither results nor the
-/// trace depend on the number of threads (invariant I5).
+/// Runs an experiment with one seed: by virtual time if the plan has a `[world]`, otherwise all
+/// nodes in step over ideal links. Neither results nor the trace depend on the number of threads
+/// (invariant I5).
 pub fn run(experiment: &Experiment, seed: u64, watch: &mut Watch<'_>) -> Result<Run, RunError> {
     match experiment.plan().run.precision {
         Precision::F32 => run_as::<f32>(experiment, seed, watch),
@@ -123,19 +132,34 @@ impl Job<'_> {
         P: Synchronous<R> + Send + Sync,
     {
         let Self { experiment, seed } = *self;
-        let plan = experiment.plan();
         (watch.record)(self.start());
         let topology =
             experiment.topology(seed).map_err(|source| RunError::Plan { seed, source })?;
+        let oracles = experiment.oracles(seed)?;
+        let nodes = (0..experiment.nodes()).map(|_| node()).collect();
+        match self.world()? {
+            None => self.in_step(nodes, oracles, topology, watch),
+            Some(world) => self.by_time(nodes, oracles, topology, world, watch),
+        }
+    }
+
+    /// All nodes in step over ideal links.
+    fn in_step<R, P>(
+        &self,
+        nodes: Vec<P>,
+        mut oracles: Vec<Oracle>,
+        topology: Topology,
+        watch: &mut Watch<'_>,
+    ) -> Result<Run, RunError>
+    where
+        R: Real,
+        P: Synchronous<R> + Send + Sync,
+    {
+        let plan = self.experiment.plan();
         let mut wirings = Wirings::new(topology, 1);
-        let mut oracles = experiment.oracles(seed)?;
-        let mut nodes = Lockstep::new((0..experiment.nodes()).map(|_| node()).collect());
+        let mut nodes = Lockstep::new(nodes);
         let asking = nodes.nodes()[0].asking_rounds();
-        let mut evaluator = Evaluator::new(experiment, seed);
-        let mut points: Vec<Point> = Vec::new();
-        let first = plan.evaluate.metrics[0].name();
-        let is_done =
-            |point: &Point| plan.run.stop_below.is_some_and(|limit| point.metrics[first] < limit);
+        let mut looks = Looks::new(self, watch);
         loop {
             let round = nodes.round();
             let last = round == plan.run.rounds;
@@ -146,12 +170,9 @@ impl Job<'_> {
             }
             // Round 0 is looked at when the first answers are there: what was released.
             if last || round.is_multiple_of(plan.evaluate.every) {
-                let point = Point { round, metrics: evaluator.measure(nodes.nodes()) };
-                (watch.record)(line(&point, nodes.traffic()));
-                points.push(point);
+                looks.take(round, None, nodes.traffic(), nodes.nodes());
             }
-            (watch.progress)(round, plan.run.rounds);
-            if last || points.last().is_some_and(is_done) {
+            if last || looks.is_done() {
                 break;
             }
             // On to the next round in which anything is asked or looked at.
@@ -161,9 +182,23 @@ impl Job<'_> {
                 .advance(next - round, &mut wirings)
                 .map_err(|source| RunError::Topology { round, source })?;
         }
-        let guarantees: Vec<_> = oracles.iter().map(Oracle::guarantee).collect();
+        let (points, rounds) = (looks.points, nodes.round());
+        Ok(self.finish(points, rounds, nodes.traffic(), oracles.iter(), Vec::new(), watch))
+    }
+
+    /// The last lines of the trace, and the result.
+    fn finish<'o>(
+        &self,
+        points: Vec<Point>,
+        rounds: u64,
+        traffic: Traffic,
+        oracles: impl Iterator<Item = &'o Oracle>,
+        notes: Vec<String>,
+        watch: &mut Watch<'_>,
+    ) -> Run {
+        let guarantees: Vec<_> = oracles.map(Oracle::guarantee).collect();
         let claims: Vec<_> =
-            (0..experiment.nodes()).map(|node| experiment.claim(node).copied()).collect();
+            (0..self.experiment.nodes()).map(|node| self.experiment.claim(node).copied()).collect();
         for (guarantee, claim) in guarantees.iter().zip(&claims) {
             (watch.record)(Record::Guarantee {
                 node: guarantee.node,
@@ -171,10 +206,10 @@ impl Job<'_> {
                 claim: claim.map(|claim| serde_json::to_value(claim).expect("plain data")),
             });
         }
-        let traffic = nodes.traffic();
+        notes.iter().for_each(|text| (watch.record)(Record::Note { text: text.clone() }));
         let Traffic { messages, bytes } = traffic;
-        (watch.record)(Record::End { rounds: nodes.round(), messages, bytes });
-        Ok(Run { seed, rounds: nodes.round(), traffic, points, guarantees, claims })
+        (watch.record)(Record::End { rounds, messages, bytes });
+        Run { seed: self.seed, rounds, traffic, points, guarantees, claims, notes }
     }
 
     fn start(&self) -> Record {
@@ -196,12 +231,47 @@ impl Job<'_> {
     }
 }
 
-fn line(point: &Point, traffic: Traffic) -> Record {
-    Record::Round {
-        round: point.round,
-        time: None,
-        messages: traffic.messages,
-        bytes: traffic.bytes,
-        metrics: point.metrics.clone(),
+/// What the evaluator has seen so far.
+struct Looks<'w, 'a> {
+    evaluator: Evaluator,
+    points: Vec<Point>,
+    stop_below: Option<f64>,
+    rounds: u64,
+    /// The metric that decides when to stop.
+    first: &'static str,
+    watch: &'w mut Watch<'a>,
+}
+
+impl<'w, 'a> Looks<'w, 'a> {
+    fn new(job: &Job<'_>, watch: &'w mut Watch<'a>) -> Self {
+        let plan = job.experiment.plan();
+        Self {
+            evaluator: Evaluator::new(job.experiment, job.seed),
+            points: Vec::new(),
+            stop_below: plan.run.stop_below,
+            rounds: plan.run.rounds,
+            first: plan.evaluate.metrics[0].name(),
+            watch,
+        }
+    }
+
+    fn take<'n, P, R, I>(&mut self, round: u64, time: Option<f64>, traffic: Traffic, nodes: I)
+    where
+        P: Synchronous<R> + 'n,
+        R: Real,
+        I: IntoIterator<Item = &'n P> + Clone,
+    {
+        let metrics = self.evaluator.measure(nodes);
+        let Traffic { messages, bytes } = traffic;
+        let record = Record::Round { round, time, messages, bytes, metrics: metrics.clone() };
+        (self.watch.record)(record);
+        (self.watch.progress)(round, self.rounds);
+        self.points.push(Point { round, metrics });
+    }
+
+    fn is_done(&self) -> bool {
+        let below =
+            |limit: f64| self.points.last().is_some_and(|point| point.metrics[self.first] < limit);
+        self.stop_below.is_some_and(below)
     }
 }

@@ -43,8 +43,20 @@ impl Results<'_> {
             };
             text.push_str(&format!("\n{which}{statement}\n"));
         }
-        for verdict in self.verdicts {
+        for outcome in self.outcomes {
+            let label = outcome.variant.label();
+            let label = if label.is_empty() { label } else { format!("{label}: ") };
+            for note in notes(outcome) {
+                text.push_str(&format!("\n{label}{note}\n"));
+            }
+        }
+        // What holds is in the summary; what does not is to be seen.
+        for verdict in self.verdicts.iter().filter(|verdict| !verdict.passed) {
             text.push_str(&format!("\n{}", self.judgement(verdict)));
+        }
+        if !self.verdicts.is_empty() {
+            let passed = self.verdicts.iter().filter(|verdict| verdict.passed).count();
+            text.push_str(&format!("\n{passed} of {} expectations hold\n", self.verdicts.len()));
         }
         text
     }
@@ -73,6 +85,7 @@ impl Results<'_> {
                 "epsilon": outcome.weakest().map(|g| output::json_epsilon(g.epsilon)),
                 "claim": claim(outcome),
                 "guarantees": groups(outcome).iter().map(|(_, g)| json!(g)).collect::<Vec<_>>(),
+                "notes": notes(outcome).collect::<Vec<_>>(),
                 "traces": outcome.runs.iter().map(|traced| &traced.hash).collect::<Vec<_>>(),
                 "points": points,
             })
@@ -196,6 +209,11 @@ impl Results<'_> {
         }
         Chart { title: self.plan.name.clone(), x, y, log_x, log_y, series }
     }
+}
+
+/// What there is to say of the first repetition.
+fn notes(outcome: &Outcome) -> impl Iterator<Item = &String> {
+    outcome.runs.iter().take(1).flat_map(|traced| &traced.run.notes)
 }
 
 fn settings(outcome: &Outcome) -> Value {

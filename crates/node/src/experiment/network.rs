@@ -25,14 +25,12 @@ pub fn schedule_of(
             None => Schedule::Matching { nodes, seed },
         },
         ScheduleWord::PerRound => Schedule::PerRound { family: needed()?, seed },
-        ScheduleWord::Window => match network.window {
-            Some(1) => Schedule::PerRound { family: needed()?, seed },
-            Some(_) => {
-                let message = "windows of more than one round are not there yet; take window = 1";
-                return Err(PlanError::new("network.window", message));
-            }
-            None => return Err(PlanError::new("network.window", "the schedule window needs it")),
-        },
+        ScheduleWord::Window => {
+            let needs = || PlanError::new("network.window", "the schedule window needs it");
+            let window = network.window.ok_or_else(needs)?;
+            Schedule::windowed(needed()?, window, seed)
+                .map_err(|e| PlanError::new("network.window", e.to_string()))?
+        }
     };
     let found =
         schedule.n_nodes().map_err(|e| PlanError::new("network.topology", e.to_string()))?;
