@@ -9,7 +9,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use undertone_node::Experiment;
 use undertone_node::plan::Variant;
-use undertone_sim::{judge, run_all};
+use undertone_sim::{judge, run_all, world_of};
 
 use file::PlanFile;
 
@@ -17,14 +17,15 @@ use file::PlanFile;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
+  undertone run
   undertone run experiments/004/fig1.toml
   undertone run plan.toml --set run.repeat=5 --set algorithm.name=gossip --out /tmp/results
   undertone run plan.toml --json --quiet
 
 Exit code 1 means that a band of [[expected]] does not hold, 2 that the plan does not do.")]
 pub struct Run {
-    /// The plan, in TOML
-    plan: PathBuf,
+    /// The plan, in TOML [default: an embedded one, private averaging among 20 nodes]
+    plan: Option<PathBuf>,
     /// Where results go, in a folder with the plan's name
     #[arg(long, value_name = "DIR", default_value = "undertone-out")]
     out: PathBuf,
@@ -45,11 +46,15 @@ pub struct Run {
 impl Run {
     /// The text to print, and whether all that was expected holds.
     pub fn run(self) -> Result<(String, bool), String> {
-        let file = PlanFile::read(&self.plan)?;
+        let file = self.plan.as_deref().map_or_else(PlanFile::embedded, PlanFile::read)?;
         let variants = file.variants(&self.set)?;
-        let check = |variant: Variant| match Experiment::new(&variant.plan) {
-            Ok(experiment) => Ok((variant, experiment)),
-            Err(error) => Err(file.locate(&error, &variant)),
+        let check = |variant: Variant| {
+            let experiment = Experiment::new(&variant.plan);
+            let checked = experiment.and_then(|e| world_of(&e).map(|_| e));
+            match checked {
+                Ok(experiment) => Ok((variant, experiment)),
+                Err(error) => Err(file.locate(&error, &variant)),
+            }
         };
         let experiments: Vec<_> = variants.into_iter().map(check).collect::<Result<_, _>>()?;
         let plan = experiments[0].1.plan().clone();
@@ -62,12 +67,12 @@ impl Run {
         let progress = |share: f64| bar.set_position((share * STEPS as f64) as u64);
         let outcomes = pool.install(|| run_all(&experiments, &progress));
         bar.finish_and_clear();
-        let outcomes = outcomes.map_err(|error| format!("{}: {error}", self.plan.display()))?;
+        let outcomes = outcomes.map_err(|error| format!("{}: {error}", file.name()))?;
         let verdicts = judge(&plan.expected, &outcomes);
         let passed = verdicts.iter().all(|verdict| verdict.passed);
         let results = results::Results { plan: &plan, outcomes: &outcomes, verdicts: &verdicts };
         let folder = self.out.join(&plan.name);
-        results.write(&folder)?;
+        results.write(&folder, file.text())?;
         let text = match self.json {
             true => crate::output::json(&results.summary()),
             false if self.quiet => results.text(),

@@ -320,3 +320,35 @@ fn topology_names_the_flag_and_the_remedy() {
     says("--family ring --nodes 5001 --svg x.svg", &["at most 5000", "leave --svg out"]);
     says("--edges missing.txt", &["missing.txt", "one edge a line"]);
 }
+
+#[test]
+fn a_run_without_a_plan_takes_the_embedded_one() {
+    let out = std::env::temp_dir().join(format!("undertone-embedded-{}", std::process::id()));
+    let text = text(&["run", "--quiet", "--out", out.to_str().unwrap()]);
+    let chart = std::fs::read_to_string(out.join("averaging/chart.svg")).unwrap();
+    let plan = std::fs::read_to_string(out.join("averaging/plan.toml")).unwrap();
+    std::fs::remove_dir_all(&out).unwrap();
+    assert!(text.contains("(1, 0.000001)-differentially private for one record"), "{text}");
+    assert!(chart.starts_with("<svg") && plan.contains("push-sum"));
+}
+
+#[test]
+fn a_world_that_makes_no_sense_is_refused_before_anything_runs() {
+    let out = std::env::temp_dir().join(format!("undertone-world-{}", std::process::id()));
+    std::fs::create_dir_all(&out).unwrap();
+    let path = out.join("plan.toml");
+    let plan = include_str!("../../../experiments/faults/datagram.toml");
+    for (old, new, wanted) in [
+        ("loss = 0.3", "loss = 1.3", "give a probability from 0 to 1"),
+        ("deadline = 0.2", "dead-line = 0.2", "unknown field `dead-line`"),
+        ("share = 0.2", "share = -2.0", "share"),
+    ] {
+        std::fs::write(&path, plan.replace(old, new)).unwrap();
+        let arguments = ["run", path.to_str().unwrap(), "--out", out.to_str().unwrap()];
+        let output = undertone(&arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains("plan.toml:") && error.contains(wanted), "{error}");
+    }
+    std::fs::remove_dir_all(&out).unwrap();
+}

@@ -2,6 +2,8 @@
 
 mod by_time;
 
+pub use by_time::world_of;
+
 use undertone_node::plan::Precision;
 use undertone_node::{Algorithm, Claim, Experiment, Oracle, OracleError};
 use undertone_privacy::ledger::{Guarantee, OpenError};
@@ -137,7 +139,8 @@ impl Job<'_> {
             experiment.topology(seed).map_err(|source| RunError::Plan { seed, source })?;
         let oracles = experiment.oracles(seed)?;
         let nodes = (0..experiment.nodes()).map(|_| node()).collect();
-        match self.world()? {
+        let world = world_of(experiment).map_err(|source| RunError::Plan { seed, source })?;
+        match world {
             None => self.in_step(nodes, oracles, topology, watch),
             Some(world) => self.by_time(nodes, oracles, topology, world, watch),
         }

@@ -21,6 +21,25 @@ impl PlanFile {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path)
             .map_err(|error| format!("{name}: {error}; give the name of a plan in TOML"))?;
+        Self::parse(name, text)
+    }
+
+    /// The plan that comes with the command.
+    pub fn embedded() -> Result<Self, String> {
+        Self::parse("the embedded plan".into(), include_str!("default.toml").into())
+    }
+
+    /// What to call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// As written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn parse(name: String, text: String) -> Result<Self, String> {
         let value = toml::from_str::<Plan>(&text).and_then(|_| toml::from_str::<Value>(&text));
         match value {
             Ok(value) => Ok(Self { name, text, value }),

@@ -109,14 +109,15 @@ impl Results<'_> {
         })
     }
 
-    /// Traces, summary and chart into a folder.
-    pub fn write(&self, folder: &Path) -> Result<(), String> {
+    /// The plan as written, traces, summary and chart into a folder.
+    pub fn write(&self, folder: &Path, plan: &str) -> Result<(), String> {
         std::fs::create_dir_all(folder)
             .map_err(|e| format!("{}: {e}; choose another --out", folder.display()))?;
         let write = |name: String, bytes: &[u8]| {
             let path = folder.join(name);
             std::fs::write(&path, bytes).map_err(|e| format!("{}: {e}", path.display()))
         };
+        write("plan.toml".into(), plan.as_bytes())?;
         for outcome in self.outcomes {
             let label = outcome.variant.label();
             let dash = if label.is_empty() { "" } else { "-" };

@@ -1,8 +1,8 @@
 //! Runs over links that delay and lose, with nodes that come and go.
 
 use undertone_graph::NodeId;
-use undertone_node::Oracle;
 use undertone_node::plan::PlanError;
+use undertone_node::{Experiment, Oracle};
 use undertone_protocol::{Machine, Patience, Question, Synchronous, Topology};
 use undertone_real::Real;
 
@@ -11,18 +11,18 @@ use crate::events::{Events, Flow, Happening, Outcome};
 use crate::lockstep::Traffic;
 use crate::world::World;
 
-impl Job<'_> {
-    /// The `[world]` of the plan.
-    pub(super) fn world(&self) -> Result<Option<World>, RunError> {
-        let Some(written) = &self.experiment.plan().world else { return Ok(None) };
-        let written = serde_json::Value::Object(written.clone());
-        let world = serde_json::from_value(written).map_err(|error| RunError::Plan {
-            seed: self.seed,
-            source: PlanError::new("world", error.to_string()),
-        });
-        world.map(Some)
-    }
+/// The `[world]` of an experiment's plan, checked; none if all is ideal.
+pub fn world_of(experiment: &Experiment) -> Result<Option<World>, PlanError> {
+    let Some(written) = &experiment.plan().world else { return Ok(None) };
+    let written = serde_json::Value::Object(written.clone());
+    let world: World = serde_json::from_value(written)
+        .map_err(|error| PlanError::new("world", error.to_string()))?;
+    let checked = world.check(experiment.nodes() as usize);
+    checked.map_err(|e| PlanError::new(format!("world.{}", e.part), e.complaint))?;
+    Ok(Some(world))
+}
 
+impl Job<'_> {
     /// By virtual time. Nodes drift apart, so a look is taken whenever they have done another
     /// `every` rounds on average.
     pub(super) fn by_time<R, P>(
