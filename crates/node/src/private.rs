@@ -14,7 +14,7 @@ use undertone_real::Real;
 
 /// What a vector is clipped to before anything is computed from it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "clip")]
+#[serde(rename_all = "kebab-case", tag = "clip", deny_unknown_fields)]
 pub enum Bound {
     /// Every coordinate within `[-radius, radius]`.
     Box {

@@ -74,6 +74,9 @@ pub(super) fn family(network: &NetworkPlan) -> Result<Option<Family>, PlanError>
     }
 }
 
+/// Windows that are drawn to see whether they are connected: enough to find a family that rarely is.
+const CHECKED_WINDOWS: u64 = 20;
+
 /// Finds what would never agree.
 pub(super) fn check(
     schedule: &Schedule,
@@ -83,6 +86,14 @@ pub(super) fn check(
     if algorithm == Algorithm::RunningSum && network.schedule != ScheduleWord::Fixed {
         let message = "running-sum needs hearers that stay; take \"fixed\"";
         return Err(PlanError::new("network.schedule", message));
+    }
+    if let (Schedule::Window { .. }, Some(window)) = (schedule, network.window) {
+        let checked =
+            schedule.check_aligned_windows(window, window.saturating_mul(CHECKED_WINDOWS));
+        checked.map_err(|e| {
+            let message = format!("{e}; add connected = true to the topology, or more edges");
+            PlanError::new("network.topology", message)
+        })?;
     }
     if let Schedule::Fixed(graph) = schedule {
         if !graph.is_strongly_connected() {
