@@ -74,7 +74,7 @@ pub(super) fn family(network: &NetworkPlan) -> Result<Option<Family>, PlanError>
     }
 }
 
-/// Windows that are drawn to see whether they are connected: enough to find a family that rarely is.
+/// Windows drawn to see whether they are connected: enough to find a family that rarely is.
 const CHECKED_WINDOWS: u64 = 20;
 
 /// Finds what would never agree.
