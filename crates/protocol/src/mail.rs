@@ -186,16 +186,11 @@ pub struct Letters<'a, R> {
 }
 
 impl<'a, R: Real> Letters<'a, R> {
-    /// That of the `idx`-th node.
+    /// That of the `idx`-th node. Nothing is looked up before it is asked for: most readers want
+    /// the numbers only.
     #[inline(always)]
-    pub fn get(&self, idx: usize) -> Letter<'a, R> {
-        let (width, words) = (self.shape.width, self.shape.words());
-        Letter {
-            shape: self.shape,
-            values: &self.values[idx * width..][..width],
-            mask: &self.masks[idx * words..][..words],
-            extent: self.extents[idx],
-        }
+    pub fn get(self, idx: usize) -> Letter<'a, R> {
+        Letter { among: self, idx }
     }
 }
 
@@ -288,47 +283,57 @@ pub(crate) fn halves(mask: &[u64]) -> impl Iterator<Item = u32> {
 /// A message as its reader sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Letter<'a, R> {
-    pub(crate) shape: Shape,
-    values: &'a [R],
-    mask: &'a [u64],
-    pub(crate) extent: Extent,
+    among: Letters<'a, R>,
+    idx: usize,
 }
 
 impl<'a, R: Real> Letter<'a, R> {
     /// All numbers, zero where not sent.
     #[inline(always)]
     pub fn values(&self) -> &'a [R] {
-        self.values
+        let width = self.among.shape.width;
+        &self.among.values[self.idx * width..][..width]
     }
 
     /// Which coordinates were sent, as the bits of words; none if all were.
     #[inline(always)]
     pub fn mask(&self) -> Option<&'a [u64]> {
-        (self.extent == Extent::Masked).then_some(self.mask)
+        let words = self.among.shape.words();
+        (self.extent() == Extent::Masked).then(|| &self.among.masks[self.idx * words..][..words])
     }
 
     /// Whether there is no news.
     #[inline(always)]
     pub fn is_silent(&self) -> bool {
-        self.extent == Extent::Silent
+        self.extent() == Extent::Silent
     }
 
     /// Whether all numbers are finite, and it is masked if and only if the algorithm masks.
     pub(crate) fn is_sound(&self) -> bool {
-        let unmasked = self.extent == Extent::Dense && self.shape.mask_bits > 0;
-        !unmasked && self.values.iter().all(|v| v.is_finite())
+        let unmasked = self.extent() == Extent::Dense && self.shape().mask_bits > 0;
+        !unmasked && self.values().iter().all(|v| v.is_finite())
     }
 
     /// How many numbers were sent.
     pub fn sent(&self) -> usize {
-        match self.extent {
-            Extent::Silent => 0,
-            Extent::Dense => self.values.len(),
-            Extent::Masked => {
-                let marked: u32 = self.mask.iter().map(|word| word.count_ones()).sum();
-                marked as usize * (self.shape.width / self.shape.mask_bits)
+        let Shape { width, mask_bits } = self.shape();
+        match self.mask() {
+            Some(mask) => {
+                let marked: u32 = mask.iter().map(|word| word.count_ones()).sum();
+                marked as usize * (width / mask_bits)
             }
+            None if self.is_silent() => 0,
+            None => width,
         }
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.among.shape
+    }
+
+    #[inline(always)]
+    pub(crate) fn extent(&self) -> Extent {
+        self.among.extents[self.idx]
     }
 }
 
@@ -366,6 +371,7 @@ impl<R: Real> Message<R> {
     /// What it says.
     pub fn letter(&self) -> Letter<'_, R> {
         let Self { shape, values, mask, extent, .. } = self;
-        Letter { shape: *shape, values, mask, extent: *extent }
+        let extents = std::slice::from_ref(extent);
+        Letters { shape: *shape, values, masks: mask, extents }.get(0)
     }
 }

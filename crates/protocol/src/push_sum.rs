@@ -92,7 +92,7 @@ impl<R: Real> Synchronous<R> for PushSum<R> {
     }
 }
 
-/// Adds all letters in their order, two in a pass over the state.
+/// Adds all letters in their order, four in a pass over the state while there are as many.
 #[inline(always)]
 pub(crate) fn take_in<'a, R: Real, L>(state: &mut Released<Vec<R>>, mut letters: L)
 where
@@ -102,9 +102,17 @@ where
         #[inline(always)]
         |state| {
             while let Some((_, a)) = letters.next() {
-                match letters.next() {
-                    Some((_, b)) => add_two(state, a.values(), b.values()),
-                    None => add(state, a.values()),
+                let Some((_, b)) = letters.next() else { return add(state, a.values()) };
+                let Some((_, c)) = letters.next() else {
+                    return add_two(state, a.values(), b.values());
+                };
+                let Some((_, d)) = letters.next() else {
+                    add_two(state, a.values(), b.values());
+                    return add(state, c.values());
+                };
+                let rows = a.values().iter().zip(b.values()).zip(c.values()).zip(d.values());
+                for (sum, (((a, b), c), d)) in state.iter_mut().zip(rows) {
+                    *sum = *sum + *a + *b + *c + *d;
                 }
             }
         },

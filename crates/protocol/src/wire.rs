@@ -66,7 +66,7 @@ pub enum DecodeError {
 
 /// How many bytes a letter takes.
 pub fn size<R: Real>(letter: &Letter<'_, R>) -> usize {
-    let mask = if letter.mask().is_some() { letter.shape.mask_bits.div_ceil(8) } else { 0 };
+    let mask = if letter.mask().is_some() { letter.shape().mask_bits.div_ceil(8) } else { 0 };
     HEADER + mask + letter.sent() * size_of::<R>()
 }
 
@@ -74,17 +74,17 @@ pub fn size<R: Real>(letter: &Letter<'_, R>) -> usize {
 pub fn encode<R: Real>(message: &Message<R>) -> Vec<u8> {
     let letter = message.letter();
     let mut bytes = Vec::with_capacity(size(&letter));
-    let extent = match letter.extent {
+    let extent = match letter.extent() {
         Extent::Silent => SILENT,
         Extent::Dense => 0,
         Extent::Masked => MASKED,
     };
     bytes.extend([VERSION, extent | precision::<R>()]);
     bytes.extend(message.round().to_le_bytes());
-    bytes.extend((letter.shape.width as u32).to_le_bytes());
+    bytes.extend((letter.shape().width as u32).to_le_bytes());
     if let Some(mask) = letter.mask() {
         let mask = mask.iter().flat_map(|word| word.to_le_bytes());
-        bytes.extend(mask.take(letter.shape.mask_bits.div_ceil(8)));
+        bytes.extend(mask.take(letter.shape().mask_bits.div_ceil(8)));
     }
     for (k, value) in letter.values().iter().enumerate() {
         if is_sent(&letter, k) {
@@ -163,11 +163,11 @@ fn message<R: Real>(
 }
 
 fn is_sent<R: Real>(letter: &Letter<'_, R>, k: usize) -> bool {
-    match (letter.extent, letter.mask()) {
+    match (letter.extent(), letter.mask()) {
         (Extent::Silent, _) => false,
         (_, None) => true,
         (_, Some(mask)) => {
-            let k = k % letter.shape.mask_bits;
+            let k = k % letter.shape().mask_bits;
             mask[k / 64] >> (k % 64) & 1 == 1
         }
     }
