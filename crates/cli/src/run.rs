@@ -19,7 +19,7 @@ use file::PlanFile;
 Examples:
   undertone run
   undertone run experiments/004/fig1.toml
-  undertone run plan.toml --set run.repeat=5 --set algorithm.name=gossip --out /tmp/results
+  undertone run plan.toml --set run.repeat=5 --set algorithm.name=gossip --out results
   undertone run plan.toml --json --quiet
 
 Exit code 1 means that a band of [[expected]] does not hold, 2 that the plan does not do.")]

@@ -1,5 +1,27 @@
 //! Many nodes on one machine: all in step, or by virtual time over links that delay and lose.
 //! It never uses an async runtime or the wall clock; the number of threads changes no bit.
+//!
+//! ```
+//! use undertone_graph::{Family, Schedule};
+//! use undertone_privacy::release::Released;
+//! use undertone_protocol::{Answer, PushSum, Synchronous, Topology, Wirings};
+//! use undertone_sim::evaluate::residual;
+//! use undertone_sim::lockstep::Lockstep;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let family = Family::InRegular { nodes: 100, degree: 5, connected: true };
+//! let mut wirings = Wirings::new(Topology::new(Schedule::PerRound { family, seed: 1 }), 1);
+//! let mut nodes = Lockstep::new((0..100).map(|_| PushSum::<f64>::new(1)).collect());
+//! let mut values: Vec<f64> = (0..100).map(f64::from).collect();
+//! nodes.ask(&mut values, |value, _| {
+//!     Ok::<_, std::convert::Infallible>(Answer::Released(Released::public(vec![*value])))
+//! })?;
+//! nodes.advance(40, &mut wirings)?;
+//! assert!(residual(nodes.nodes(), &[49.5]) < 1e-9);
+//! assert_eq!(nodes.traffic().messages, 40 * 500);
+//! # Ok(())
+//! # }
+//! ```
 
 #![deny(missing_docs)]
 
