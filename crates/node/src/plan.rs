@@ -309,6 +309,9 @@ pub struct EvaluatePlan {
 pub enum Metric {
     /// Norm of all estimates less their own mean.
     ConsensusError,
+    /// Half the squared distance between an estimate and a record, averaged over all pairs: what
+    /// mean estimation minimises.
+    Loss,
     /// `|mean of the estimates - mean of the data|^2 / |mean of the data|^2`.
     MeanError,
     /// The same for the estimate of node 0.
@@ -324,6 +327,7 @@ impl Metric {
     pub fn name(self) -> &'static str {
         match self {
             Self::ConsensusError => "consensus-error",
+            Self::Loss => "loss",
             Self::MeanError => "mean-error",
             Self::NodeError => "node-error",
             Self::RelativeResidual => "relative-residual",

@@ -20,6 +20,8 @@ pub struct Evaluator {
     wanted: Vec<Metric>,
     /// The mean of the data.
     truth: Vec<f64>,
+    /// The mean of the records' squared norms.
+    moment: f64,
     /// Where residuals are measured from.
     target: Vec<f64>,
     target_is_released: bool,
@@ -31,10 +33,11 @@ impl Evaluator {
     /// Looks at all data of an experiment.
     pub fn new(experiment: &Experiment, seed: u64) -> Self {
         let dimension = experiment.plan().data.dimension;
-        let mut sum = vec![0.0; dimension];
+        let (mut sum, mut squares) = (vec![0.0; dimension], 0.0);
         for node in 0..experiment.nodes() {
             for record in experiment.data(seed, node).chunks_exact(dimension) {
                 sum.iter_mut().zip(record).for_each(|(sum, v)| *sum += v);
+                squares += record.iter().map(|v| v * v).sum::<f64>();
             }
         }
         let count = f64::from(experiment.nodes()) * experiment.plan().data.records as f64;
@@ -44,6 +47,7 @@ impl Evaluator {
             wanted: evaluate.metrics.clone(),
             target: truth.clone(),
             truth,
+            moment: squares / count,
             target_is_released: evaluate.target == Target::Released,
             first: None,
         }
@@ -65,6 +69,11 @@ impl Evaluator {
         let first = *self.first.get_or_insert(residual);
         let measure = |metric: &Metric| match metric {
             Metric::ConsensusError => self::residual(nodes.clone(), &mean),
+            Metric::Loss => {
+                let mut loss = Loss { truth: &self.truth, moment: self.moment, sum: 0.0, n: 0.0 };
+                each(nodes.clone(), self.truth.len(), |estimate| loss.add(estimate));
+                loss.sum / loss.n
+            }
             Metric::MeanError => relative(&mean, &self.truth),
             Metric::NodeError => {
                 let node = self::mean(nodes.clone().into_iter().take(1), self.truth.len());
@@ -121,6 +130,22 @@ fn each<'a, P, R>(
     }
 }
 
+/// `1/2 mean |x - d|^2` over records `d` is `1/2 (|x|^2 - 2 <x, mean> + moment)`.
+struct Loss<'a> {
+    truth: &'a [f64],
+    moment: f64,
+    sum: f64,
+    n: f64,
+}
+
+impl Loss<'_> {
+    fn add(&mut self, x: &[f64]) {
+        let cross: f64 = x.iter().zip(self.truth).map(|(x, t)| x * (x - 2.0 * t)).sum();
+        self.sum += 0.5 * (cross + self.moment);
+        self.n += 1.0;
+    }
+}
+
 /// `|a - b|^2`.
 fn square(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum()
@@ -156,5 +181,9 @@ mod tests {
         assert_eq!(mean(&now, 2), [3.0, 5.5]);
         assert_eq!(residual(&now, &mean(&now, 2)), 4.5_f64.sqrt());
         assert_eq!(relative(&mean(&now, 2), &target), 2.25 / 25.0);
+        // Records (1, 0) and (3, 2): the mean is (2, 1), the mean of the squared norms 7.
+        let mut loss = Loss { truth: &[2.0, 1.0], moment: 7.0, sum: 0.0, n: 0.0 };
+        loss.add(&[1.0, 1.0]);
+        assert_eq!(loss.sum, 0.25 * (1.0 + 5.0));
     }
 }
