@@ -84,7 +84,7 @@ impl<S: Store> Oracle<S> {
             }
             Err(error) => return Err(error.into()),
         };
-        let secret: Secret<Vec<R>> = match (question, &self.private) {
+        let secret: Secret<Vec<f64>> = match (question, &self.private) {
             (Question::Vector, Private::Vector(vector, _)) => vector.secret(),
             (Question::Step { at, step, .. }, Private::Steps(steps, _)) => {
                 steps.secret(at.get(), *step)?
@@ -97,7 +97,9 @@ impl<S: Store> Oracle<S> {
                 GaussianMechanism { sensitivity, sigma }.release(secret, receipt, &self.key)?
             }
         };
-        Ok(Answer::Released(released))
+        // Post-processing: the protocol's numbers may be narrower.
+        let narrow = |values: Vec<f64>| values.into_iter().map(R::from_f64).collect();
+        Ok(Answer::Released(released.map(narrow)))
     }
 
     /// What the ledger promises about this node's data, for the whole run.

@@ -49,13 +49,13 @@ impl PrivateVector {
     /// One vector, clipped. With `records` above one it is the mean of that many records, each of
     /// which the caller has clipped to the bound; their number is public.
     pub fn new(mut values: Vec<f64>, bound: Bound, records: u64) -> Self {
-        bound.domain().project(&mut values);
+        clip(&mut values, bound.domain());
         Self { values, bound, records: records.max(1) }
     }
 
     /// The mean of `records`, given one after the other, each clipped to the bound.
     pub fn mean_of(dimension: usize, mut records: Vec<f64>, bound: Bound) -> Self {
-        records.chunks_mut(dimension).for_each(|record| bound.domain().project(record));
+        records.chunks_mut(dimension).for_each(|record| clip(record, bound.domain()));
         let mean = Mean::new(dimension, &records);
         let n = mean.records().max(1);
         Self { values: mean.sum().iter().map(|v| v / n as f64).collect(), bound, records: n }
@@ -78,16 +78,19 @@ impl PrivateVector {
         self.values.len()
     }
 
-    pub(crate) fn secret<R: Real>(&self) -> Secret<Vec<R>> {
-        // Narrowing rounds to the nearest, which may be outside of the bound by an ulp; one step
-        // towards zero is inside.
-        let narrow = |v: f64| {
-            let near = R::from_f64(v);
-            if near.to_f64().abs() > v.abs() { R::from_f64(v * (1.0 - 1e-7)) } else { near }
-        };
-        let values = self.values.iter().map(|v| narrow(*v)).collect();
-        Secret::declare(values, Norm::L2, self.sensitivity())
+    /// In double precision, whatever the protocol's numbers are: narrowing first would round two
+    /// neighbouring means apart, so it comes after the noise.
+    pub(crate) fn secret(&self) -> Secret<Vec<f64>> {
+        Secret::declare(self.values.clone(), Norm::L2, self.sensitivity())
     }
+}
+
+/// Brings a record into its bound. One that is not finite becomes zero: no projection bounds it.
+fn clip(record: &mut [f64], domain: Domain) {
+    if record.iter().any(|v| !v.is_finite()) {
+        record.fill(0.0);
+    }
+    domain.project(record);
 }
 
 /// A node's records, of which only projected gradient steps leave.
@@ -102,7 +105,7 @@ pub struct PrivateSteps {
 impl PrivateSteps {
     /// Mean estimation within a set, to which the records are clipped.
     pub fn new(dimension: usize, mut records: Vec<f64>, clip: Domain) -> Self {
-        records.chunks_mut(dimension).for_each(|record| clip.project(record));
+        records.chunks_mut(dimension).for_each(|record| self::clip(record, clip));
         Self { mean: Mean::new(dimension, &records), clip, domain: clip }
     }
 
@@ -124,15 +127,16 @@ impl PrivateSteps {
         self.mean.records()
     }
 
+    /// In double precision, as for a vector.
     pub(crate) fn secret<R: Real>(
         &self,
         at: &[R],
         step: f64,
-    ) -> Result<Secret<Vec<R>>, OutOfRange> {
-        let mut x = at.to_vec();
-        self.mean.gradient(at, &mut x);
-        let step_size = R::from_f64(step);
-        x.iter_mut().zip(at).for_each(|(x, at)| *x = *at - step_size * *x);
+    ) -> Result<Secret<Vec<f64>>, OutOfRange> {
+        let at: Vec<f64> = at.iter().map(|v| v.to_f64()).collect();
+        let mut x = at.clone();
+        self.mean.gradient(&at, &mut x);
+        x.iter_mut().zip(&at).for_each(|(x, at)| *x = at - step * *x);
         self.domain.project(&mut x);
         Ok(Secret::declare(x, Norm::L2, self.sensitivity(step)?))
     }
