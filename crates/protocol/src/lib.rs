@@ -59,7 +59,7 @@ pub use push_sum::PushSum;
 pub use question::{Answer, Question};
 pub use running_sum::RunningSum;
 pub use sparse_push_sum::SparsePushSum;
-pub use sparsify::{Mask, Sparsity};
+pub use sparsify::{Mask, Sparsity, scramble};
 pub use surplus::Surplus;
 pub use synchronous::{LinkNeeds, Synchronous};
 pub use topology::{Neighbourhood, Topology, TopologyError, Wiring, Wirings};

@@ -3,6 +3,8 @@
 //! Nothing here hides anything, so a hash that passes statistical tests will do; noise has its own
 //! streams.
 
+use undertone_protocol::scramble;
+
 /// What a draw is for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Use {
@@ -51,13 +53,6 @@ impl Draw {
     pub(crate) fn exponential(&self, purpose: Use) -> f64 {
         -libm::log(self.uniform(purpose))
     }
-}
-
-/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
-fn scramble(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]
