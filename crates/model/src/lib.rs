@@ -12,7 +12,13 @@
 
 #![deny(missing_docs)]
 
+pub mod dataset;
 mod mean;
+mod objective;
 pub mod synthetic;
+mod table;
 
+pub use dataset::Dataset;
 pub use mean::Mean;
+pub use objective::{Batch, Clipped, Objective, Scratch, factor};
+pub use table::{Table, Tabled};

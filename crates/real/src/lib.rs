@@ -58,6 +58,8 @@ pub trait Real:
     const ZERO: Self;
     /// One.
     const ONE: Self;
+    /// The distance from one to the next number.
+    const EPSILON: Self;
     /// Rounds to the nearest value of this type.
     fn from_f64(value: f64) -> Self;
     /// Widens without loss.
@@ -80,6 +82,7 @@ pub enum SliceMut<'a> {
 impl Real for f32 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
+    const EPSILON: Self = f32::EPSILON;
     fn from_f64(value: f64) -> Self {
         value as f32
     }
@@ -97,6 +100,7 @@ impl Real for f32 {
 impl Real for f64 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
+    const EPSILON: Self = f64::EPSILON;
     fn from_f64(value: f64) -> Self {
         value
     }

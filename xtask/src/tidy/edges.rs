@@ -9,27 +9,37 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("real", &[]),
     ("privacy", &["real"]),
     ("graph", &["real"]),
-    ("model", &["real"]),
+    ("matrix", &["real"]),
+    ("model", &["matrix", "real"]),
+    ("data", &["model", "real"]),
     ("protocol", &["graph", "privacy", "real"]),
-    ("node", &["graph", "model", "privacy", "protocol", "real"]),
+    ("node", &["graph", "matrix", "model", "privacy", "protocol", "real"]),
     ("trace", &["real"]),
-    ("sim", &["graph", "model", "node", "privacy", "protocol", "real", "trace"]),
-    ("net", &["graph", "model", "node", "privacy", "protocol", "real", "trace"]),
-    ("audit", &["graph", "model", "node", "privacy", "protocol", "real", "sim", "trace"]),
+    ("sim", &["data", "graph", "matrix", "model", "node", "privacy", "protocol", "real", "trace"]),
+    ("net", &["data", "graph", "matrix", "model", "node", "privacy", "protocol", "real", "trace"]),
+    (
+        "audit",
+        &[
+            "data", "graph", "matrix", "model", "node", "privacy", "protocol", "real", "sim",
+            "trace",
+        ],
+    ),
     ("report", &["graph", "privacy", "real", "trace"]),
     ("undertone", &LIBRARIES),
     ("cli", &CLI),
     ("xtask", &[]),
 ];
 
-const LIBRARIES: [&str; 11] = [
-    "audit", "graph", "model", "net", "node", "privacy", "protocol", "real", "report", "sim",
-    "trace",
+const LIBRARIES: [&str; 13] = [
+    "audit", "data", "graph", "matrix", "model", "net", "node", "privacy", "protocol", "real",
+    "report", "sim", "trace",
 ];
 
-const CLI: [&str; 12] = [
+const CLI: [&str; 14] = [
     "audit",
+    "data",
     "graph",
+    "matrix",
     "model",
     "net",
     "node",

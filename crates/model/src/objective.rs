@@ -1,0 +1,138 @@
+//! What is minimised: losses of single records, their gradients, and sums of clipped gradients.
+
+use undertone_real::Real;
+
+use crate::dataset::{Dataset, Target};
+
+/// A sum of losses over records, each a function of the same parameters `x`.
+///
+/// Every method takes a batch, which may be empty. Sums run over records in the order of the batch.
+pub trait Objective<R: Real>: Send + Sync {
+    /// How many parameters there are.
+    fn dimension(&self) -> usize;
+
+    /// The sum of the losses.
+    fn loss(&self, x: &[R], batch: Batch<'_, R>, scratch: &mut Scratch<R>) -> f64;
+
+    /// Writes the sum of the gradients, each shortened to an L2 norm of at most `clip`.
+    ///
+    /// # Guarantee
+    ///
+    /// In real arithmetic the contribution of a record is at most `clip` long: norms are bounded
+    /// from above, also against the rounding of this computation, and factors round down. It
+    /// depends on that record and on `x` only, not on the rest of the batch, in bits. A gradient
+    /// that is not finite contributes zero and is counted. The additions round.
+    fn clipped_sum(
+        &self,
+        x: &[R],
+        batch: Batch<'_, R>,
+        clip: f64,
+        scratch: &mut Scratch<R>,
+        out: &mut [R],
+    ) -> Clipped;
+
+    /// Writes the sum of the gradients as they are.
+    fn gradient(&self, x: &[R], batch: Batch<'_, R>, scratch: &mut Scratch<R>, out: &mut [R]) {
+        self.clipped_sum(x, batch, f64::INFINITY, scratch, out);
+    }
+
+    /// How many numbers [`scores`](Self::scores) writes for a record.
+    fn outputs(&self) -> usize;
+
+    /// Writes what the model says of every record: a value, a margin, or one number a class.
+    fn scores(&self, x: &[R], batch: Batch<'_, R>, scratch: &mut Scratch<R>, out: &mut [R]);
+}
+
+/// Some records of a data set.
+#[derive(Clone, Copy)]
+pub struct Batch<'a, R> {
+    data: &'a Dataset<R>,
+    records: Option<&'a [usize]>,
+}
+
+impl<'a, R: Real> Batch<'a, R> {
+    /// Those with these numbers. A number that does not exist panics when it is used.
+    pub fn of(data: &'a Dataset<R>, records: &'a [usize]) -> Self {
+        Self { data, records: Some(records) }
+    }
+
+    /// All records.
+    pub fn all(data: &'a Dataset<R>) -> Self {
+        Self { data, records: None }
+    }
+
+    /// The data set.
+    pub fn data(&self) -> &'a Dataset<R> {
+        self.data
+    }
+
+    /// How many records.
+    pub fn len(&self) -> usize {
+        self.records.map_or_else(|| self.data.records(), <[usize]>::len)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of a record in the data set.
+    pub fn record(&self, position: usize) -> usize {
+        self.records.map_or(position, |records| records[position])
+    }
+
+    /// The numbers of all records.
+    pub fn iter(self) -> impl Iterator<Item = usize> + 'a {
+        (0..self.len()).map(move |position| self.record(position))
+    }
+
+    /// What is to be predicted of the record at a position.
+    pub fn target(&self, position: usize) -> Target<'a, R> {
+        self.data.target(self.record(position))
+    }
+}
+
+/// What happened to the records of a [`clipped_sum`](Objective::clipped_sum).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clipped {
+    /// Gradients that were too long and were shortened.
+    pub shortened: u64,
+    /// Gradients that were not finite and were left out.
+    pub dropped: u64,
+}
+
+/// Memory that computations reuse. A call may leave anything in it, and gives the same result
+/// whatever is in it.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch<R> {
+    /// Plain memory, taken with [`take`](Self::take).
+    memory: Vec<R>,
+    /// That of matrix products.
+    pub packing: undertone_matrix::Packing<R>,
+}
+
+impl<R: Real> Scratch<R> {
+    /// So many numbers, with anything in them, and the memory of matrix products.
+    pub fn take(&mut self, count: usize) -> (&mut [R], &mut undertone_matrix::Packing<R>) {
+        if self.memory.len() < count {
+            self.memory.resize(count, R::ZERO);
+        }
+        (&mut self.memory[..count], &mut self.packing)
+    }
+}
+
+/// What a gradient is multiplied by so that its norm is at most `clip`, given an upper bound of the
+/// square of its norm; `None` if that is not finite. Rounds down.
+pub fn factor<R: Real>(squared_norm: f64, clip: f64) -> Option<R> {
+    if !squared_norm.is_finite() {
+        return None;
+    }
+    let norm = squared_norm.sqrt();
+    if norm <= clip * (1.0 - 1e-12) {
+        return Some(R::ONE);
+    }
+    // Narrowing rounds to the nearest, and so does the product with a number of the gradient: two
+    // units in the last place of the narrower type, and some of f64 for the root and the quotient.
+    let unit = R::EPSILON.to_f64();
+    Some(R::from_f64(clip / norm * (1.0 - 2.0 * unit - 1e-12)))
+}
