@@ -13,12 +13,17 @@
 #![deny(missing_docs)]
 
 pub mod dataset;
+mod exponential;
+mod loss;
 mod mean;
 mod objective;
+mod part;
 pub mod synthetic;
 mod table;
 
 pub use dataset::Dataset;
+pub use loss::Loss;
 pub use mean::Mean;
 pub use objective::{Batch, Clipped, Objective, Scratch, factor};
+pub use part::Part;
 pub use table::{Table, Tabled};
