@@ -12,16 +12,24 @@
 
 #![deny(missing_docs)]
 
+mod clip;
+mod convex;
 pub mod dataset;
 mod exponential;
+#[cfg(test)]
+pub(crate) mod laws;
+mod linear;
 mod loss;
 mod mean;
 mod objective;
 mod part;
+mod row;
 pub mod synthetic;
 mod table;
 
+pub use convex::{Constants, Convex};
 pub use dataset::Dataset;
+pub use linear::Linear;
 pub use loss::Loss;
 pub use mean::Mean;
 pub use objective::{Batch, Clipped, Objective, Scratch, factor};
