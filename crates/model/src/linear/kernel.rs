@@ -74,15 +74,20 @@ impl<R: Real> Sum<'_, R> {
         let offset = self.model.offset(self.x);
         let x = &self.x[..width];
         // Through memory, or the compiler shuffles lanes in the inner loop to suit the tree.
-        let [mut dots, mut squares] = [[[R::ZERO; LANES]; BLOCK]; 2];
-        for i in 0..count {
-            let row = &self.values[self.batch.record(first + i) * width..][..width];
-            rows[i] = row;
-            (dots[i], squares[i]) = partial_sums(row, x, &self.tail);
+        let mut sums = [[[R::ZERO; LANES]; 2]; BLOCK];
+        for (i, row) in rows.iter_mut().enumerate() {
+            // Beyond the batch its last record stands in, and is not used.
+            let record = self.batch.record(first + i.min(count - 1));
+            *row = &self.values[record * width..][..width];
+        }
+        for (pair, sums) in sums.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+            if 2 * pair < count {
+                *sums = partial_sums(rows[2 * pair], rows[2 * pair + 1], x, &self.tail);
+            }
         }
         for i in 0..count {
             let record = self.batch.record(first + i);
-            let (dot, square) = (tree(dots[i]), tree(squares[i]));
+            let [dot, square] = sums[i].map(tree);
             let (score, norm) = score_and_norm(dot, square, rows[i], x);
             scores[i] = score + offset;
             norms[i] = self.model.with_one(norm);
@@ -139,26 +144,32 @@ impl<R: Real> Sum<'_, R> {
     }
 }
 
-/// Partial sums of the products with `x`, and of the squares.
+/// Partial sums of the products with `x`, and of the squares, of two rows. Two, so that more reads
+/// are under way at once.
 #[inline(always)]
-fn partial_sums<R: Real>(row: &[R], x: &[R], tail: &Tail<R>) -> ([R; LANES], [R; LANES]) {
-    let [mut dot, mut norm] = [[R::ZERO; LANES]; 2];
-    let (chunks, xs) = (row.as_chunks::<LANES>().0, x.as_chunks::<LANES>().0);
-    for (chunk, x) in chunks.iter().zip(xs) {
+fn partial_sums<R: Real>(r: &[R], s: &[R], x: &[R], tail: &Tail<R>) -> [[[R; LANES]; 2]; 2] {
+    let [mut r_dot, mut r_norm, mut s_dot, mut s_norm] = [[R::ZERO; LANES]; 4];
+    let xs = x.as_chunks::<LANES>().0;
+    let (rs, ss) = (r.as_chunks::<LANES>().0, s.as_chunks::<LANES>().0);
+    for ((r, s), x) in rs.iter().zip(ss).zip(xs) {
         for l in 0..LANES {
-            dot[l] += chunk[l] * x[l];
-            norm[l] += chunk[l] * chunk[l];
+            r_dot[l] += r[l] * x[l];
+            r_norm[l] += r[l] * r[l];
+            s_dot[l] += s[l] * x[l];
+            s_norm[l] += s[l] * s[l];
         }
     }
     if tail.count > 0 {
-        let window = window(row);
+        let (r, s) = (window(r), window(s));
         for l in 0..LANES {
-            let v = window[l] * tail.mask[l];
-            dot[l] += v * tail.x[l];
-            norm[l] += v * v;
+            let (r, s) = (r[l] * tail.mask[l], s[l] * tail.mask[l]);
+            r_dot[l] += r * tail.x[l];
+            r_norm[l] += r * r;
+            s_dot[l] += s * tail.x[l];
+            s_norm[l] += s * s;
         }
     }
-    (dot, norm)
+    [[r_dot, r_norm], [s_dot, s_norm]]
 }
 
 /// The inner product, and at least the squared norm: not finite if a number of the row is not.
