@@ -24,6 +24,7 @@ mod mean;
 pub mod measure;
 mod objective;
 mod part;
+pub mod partition;
 mod row;
 mod softmax;
 pub mod synthetic;
