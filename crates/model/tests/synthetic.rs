@@ -68,10 +68,10 @@ fn a_census_is_learnable_and_as_unfair_as_asked() {
 
 #[test]
 fn images_ask_for_more_than_a_linear_model() {
-    let data = synthetic::images::<f32>(3, 3_000, [1, 28, 28]);
-    let (train_data, test_data) = halves(&data, 2_500);
+    let data = synthetic::images::<f32>(3, 1_500, [1, 28, 28]);
+    let (train_data, test_data) = halves(&data, 1_200);
     let model = Softmax::new(data.width(), 10, true, Loss::CrossEntropy);
-    let x = train(&model, &train_data, 0.005, 150);
+    let x = train(&model, &train_data, 0.005, 60);
     let linear = measure::accuracy(&scores(&model, &x, &test_data), Batch::all(&test_data));
     // The nearest neighbour stands in for models that see more than a line.
     let (Targets::Class { of: known, .. }, Targets::Class { of: asked, .. }) =
@@ -148,5 +148,11 @@ fn bits_are_the_same_everywhere() {
         print(synthetic::gaussian_mixture(1, 50, 4, 3, 2.0)),
         print(synthetic::linear_regression(1, 2, 20, 5).data),
     ];
-    assert_eq!(prints, [0, 0, 0, 0]);
+    let expected = [
+        16_135_533_796_281_256_079,
+        15_134_862_251_175_941_255,
+        16_567_368_394_212_221_080,
+        3_372_320_388_819_248_064,
+    ];
+    assert_eq!(prints, expected);
 }

@@ -83,8 +83,8 @@ impl Person {
                 + 0.2 * (occupation - 6.5)
                 + 7.0 * gain
                 + 2.0 * loss
-                + 1.6 * tilt;
-        let high_income = source.happens(logistic(1.3 * (score - 2.9)));
+                + 2.4 * tilt;
+        let high_income = source.happens(logistic(1.1 * (score - 2.85)));
         let weight = source.unit();
         let numbers =
             [(age - 17.0) / 73.0, weight, (education - 1.0) / 15.0, gain, loss, hours / 99.0];

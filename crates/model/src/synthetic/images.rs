@@ -7,14 +7,14 @@ use crate::dataset::{Dataset, Features, Targets};
 
 const CLASSES: u32 = 10;
 /// Ways that a class can look.
-const VARIANTS: usize = 3;
+const VARIANTS: usize = 2;
 /// Blobs that a look is made of.
 const BLOBS: usize = 7;
 /// How far a picture may be shifted each way.
 const SHIFT: usize = 3;
 
 /// Pictures of so many channels, rows and columns, of ten classes, with pixels in `[0, 1]`. Each
-/// class has three looks, made of smooth light and dark blobs; a picture is one of them, shifted by
+/// class has two looks, made of smooth light and dark blobs; a picture is one of them, shifted by
 /// up to three pixels, at times as its negative, with noise. A single linear score a class does not
 /// tell them apart well. Panics if there is no record or pixel.
 pub fn images<R: Real>(seed: u64, records: usize, image: [usize; 3]) -> Dataset<R> {
@@ -29,7 +29,7 @@ pub fn images<R: Real>(seed: u64, records: usize, image: [usize; 3]) -> Dataset<
         let class = source.below(CLASSES as usize);
         let look = &looks[class * VARIANTS + source.below(VARIANTS)];
         let (down, right) = (source.below(2 * SHIFT + 1), source.below(2 * SHIFT + 1));
-        let contrast = if source.happens(0.25) { -0.22 } else { 0.22 };
+        let contrast = if source.happens(0.15) { -0.22 } else { 0.22 };
         of.push(class as u32);
         for channel in 0..channels {
             for y in 0..height {
