@@ -53,6 +53,6 @@ fn report<R: Real>(name: &str, loss: Loss, width: usize, clip: f64) {
     rates.sort_by(f64::total_cmp);
     let (rate, result) = (rates[rates.len() / 2], out[0]);
     println!(
-        "{{\"name\":\"{name}\",\"unit\":\"records/s\",\"value\":{rate:.0},\"result\":{result}}}"
+        "{{\"name\":\"{name}\",\"unit\":\"samples/s\",\"value\":{rate:.0},\"result\":{result}}}"
     );
 }

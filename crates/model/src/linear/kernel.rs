@@ -226,10 +226,7 @@ fn add_one<R: Real>(row: &[R], c: R, out: &mut [R], tail: &mut Tail<R>) {
         }
     }
     if tail.count > 0 {
-        let window = window(row);
-        for l in 0..LANES {
-            tail.sum[l] += c * window[l];
-        }
+        tail.sum.iter_mut().zip(window(row)).for_each(|(sum, v)| *sum += c * v);
     }
 }
 
