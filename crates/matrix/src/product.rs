@@ -6,8 +6,28 @@ use undertone_real::{Real, Slice, SliceMut};
 use crate::lanes::Lane;
 
 mod kernel;
+mod pack;
 
 use kernel::{Left, Right, kernel};
+use pack::{pack_left, pack_right};
+
+/// Rows of the result at a time, at most.
+const ROWS: usize = 6;
+/// Vectors of columns at a time, at most: with the rows, twelve sums in sixteen registers.
+const VECTORS: usize = 2;
+/// Numbers of the widest vectors.
+const WIDEST: usize = 16;
+/// Inner indices at a time: so many rows of a panel stay in the first cache.
+const DEPTH: usize = 192;
+/// Rows at a time, if the left matrix has to be packed; they stay in the second cache.
+const BLOCK: usize = 128;
+/// Columns at a time.
+const COLUMNS: usize = 480;
+/// From so many rows on, copying the right panels together is worth it.
+const WORTH_PACKING: usize = 24;
+
+const PACKED_LEFT: usize = BLOCK * DEPTH;
+const PACKED: usize = PACKED_LEFT + (COLUMNS + VECTORS * WIDEST) * DEPTH;
 
 /// A matrix that somebody else owns.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +60,13 @@ impl<'a, R> Mat<'a, R> {
     /// How many columns.
     pub fn columns(&self) -> usize {
         self.columns
+    }
+
+    /// Some of its rows and columns.
+    fn block(self, row: usize, rows: usize, column: usize, columns: usize) -> Self {
+        // The last block may be empty, and start behind the data.
+        let data = if rows * columns == 0 { &[] } else { self.from(row, column) };
+        Self { data, rows, columns, ..self }
     }
 
     /// From this element on, as it lies in memory.
@@ -98,17 +125,6 @@ impl<R> Mat<'_, R> {
     }
 }
 
-/// Rows of the result at a time.
-const ROWS: usize = 4;
-/// Vectors of columns at a time, at most: with the rows, twelve sums in registers.
-const VECTORS: usize = 3;
-/// Inner indices at a time: so many rows of a panel stay in the first cache.
-const DEPTH: usize = 192;
-/// Numbers of the largest panel: the widest vectors hold sixteen.
-const PACKED: usize = DEPTH * VECTORS * 16;
-/// From so many rows on, copying the right panel together is worth it.
-const WORTH_PACKING: usize = 24;
-
 struct Product<'a, L> {
     a: Mat<'a, L>,
     b: Mat<'a, L>,
@@ -120,92 +136,156 @@ impl<L: Lane> pulp::WithSimd for Product<'_, L> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
-        let lanes = L::lanes::<S>();
-        for first in (0..self.a.columns).step_by(DEPTH) {
-            let depth = DEPTH.min(self.a.columns - first);
-            let mut column = 0;
-            while column < self.b.columns {
-                let left = (self.b.columns - column).div_ceil(lanes);
-                // One vector alone would wait for its own sums: 4 is 2 + 2, not 3 + 1.
-                let vectors = if left == 4 { 2 } else { left.min(VECTORS) };
-                match vectors {
-                    1 => self.panel::<S, 1>(simd, first, depth, column),
-                    2 => self.panel::<S, 2>(simd, first, depth, column),
-                    _ => self.panel::<S, 3>(simd, first, depth, column),
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (packed_left, packed_right) = self.packed.split_at_mut(PACKED_LEFT);
+        let (a, b) = (self.a, self.b);
+        for first_column in (0..b.columns).step_by(COLUMNS) {
+            let n_columns = COLUMNS.min(b.columns - first_column);
+            for first in (0..a.columns).step_by(DEPTH) {
+                let depth = DEPTH.min(a.columns - first);
+                let b = b.block(first, depth, first_column, n_columns);
+                let right = Panels::new::<S>(b, a.rows, packed_right);
+                for row in (0..a.rows).step_by(BLOCK) {
+                    let a = a.block(row, BLOCK.min(a.rows - row), first, depth);
+                    let left = pack_left(a, packed_left);
+                    let out = &mut self.out[row * self.b.columns + first_column..];
+                    let block = Block { a, left, right, out, step: self.b.columns };
+                    block.add(simd);
                 }
-                column += vectors * lanes;
             }
         }
     }
 }
 
-impl<L: Lane> Product<'_, L> {
-    /// Some columns of the result, over one block of the inner index.
+/// Columns of the right matrix, in panels of whole vectors.
+#[derive(Clone, Copy)]
+struct Panels<'a, L> {
+    b: Mat<'a, L>,
+    /// Panels one after the other; of the panels that are read where they lie, nothing.
+    packed: &'a [L],
+    direct: bool,
+}
+
+impl<'a, L: Lane> Panels<'a, L> {
     #[inline(always)]
-    fn panel<S: Simd, const V: usize>(
-        &mut self,
-        simd: S,
-        first: usize,
-        depth: usize,
-        column: usize,
-    ) {
-        let full = V * L::lanes::<S>();
-        let width = full.min(self.b.columns - column);
-        let direct = !self.b.transposed && width == full && self.a.rows < WORTH_PACKING;
-        let right = if direct {
-            Right { data: self.b.from(first, column), step: self.b.step }
-        } else {
-            let packed = &mut self.packed[..depth * full];
-            pack(&self.b, first, column, width, full, packed);
-            Right { data: packed, step: full }
-        };
-        let columns = self.b.columns;
+    fn new<S: Simd>(b: Mat<'a, L>, rows: usize, packed: &'a mut [L]) -> Self {
+        let direct = !b.transposed && rows < WORTH_PACKING;
+        for column in (0..b.columns).step_by(VECTORS * L::lanes::<S>()) {
+            let (vectors, width) = next_panel::<S, L>(b.columns - column);
+            let full = vectors * L::lanes::<S>();
+            if !direct || width < full {
+                let panel = &mut packed[column * b.rows..][..full * b.rows];
+                pack_right(b.block(0, b.rows, column, width), full, panel);
+            }
+        }
+        Self { b, packed, direct }
+    }
+
+    #[inline(always)]
+    fn panel(&self, column: usize, full: usize) -> Right<'a, L> {
+        if self.direct && column + full <= self.b.columns {
+            return Right { data: self.b.from(0, column), step: self.b.step };
+        }
+        Right { data: &self.packed[column * self.b.rows..][..full * self.b.rows], step: full }
+    }
+}
+
+/// How many vectors and columns the next panel has.
+#[inline(always)]
+fn next_panel<S: Simd, L: Lane>(columns: usize) -> (usize, usize) {
+    let vectors = columns.div_ceil(L::lanes::<S>()).min(VECTORS);
+    (vectors, columns.min(vectors * L::lanes::<S>()))
+}
+
+/// How many of the rows that are left are taken next: few rows at once would wait for their own
+/// sums, so 7 is 4 + 3 and 8 is 4 + 4.
+fn next_rows(left: usize) -> usize {
+    match left {
+        7 | 8 => 4,
+        left => left.min(ROWS),
+    }
+}
+
+/// Some rows and some columns of the result, over one block of the inner index.
+struct Block<'a, L> {
+    a: Mat<'a, L>,
+    /// `a` in groups of rows, if it had to be packed.
+    left: Option<&'a [L]>,
+    right: Panels<'a, L>,
+    out: &'a mut [L],
+    step: usize,
+}
+
+impl<L: Lane> Block<'_, L> {
+    #[inline(always)]
+    fn add<S: Simd>(self, simd: S) {
+        let Self { a, left, right, out, step } = self;
+        let columns = right.b.columns;
+        for column in (0..columns).step_by(VECTORS * L::lanes::<S>()) {
+            let (vectors, width) = next_panel::<S, L>(columns - column);
+            let right = right.panel(column, vectors * L::lanes::<S>());
+            let out = &mut out[column..];
+            match vectors {
+                1 => simd.vectorize(Panel::<S, L, 1> { simd, a, left, right, out, step, width }),
+                _ => simd.vectorize(Panel::<S, L, 2> { simd, a, left, right, out, step, width }),
+            }
+        }
+    }
+}
+
+/// Some rows of the result times one panel: a function of its own, so that its sums have all the
+/// registers.
+struct Panel<'a, S, L, const V: usize> {
+    simd: S,
+    a: Mat<'a, L>,
+    left: Option<&'a [L]>,
+    right: Right<'a, L>,
+    out: &'a mut [L],
+    step: usize,
+    width: usize,
+}
+
+impl<S: Simd, L: Lane, const V: usize> pulp::NullaryFnOnce for Panel<'_, S, L, V> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(mut self) {
         let mut row = 0;
         while row < self.a.rows {
-            let rows = ROWS.min(self.a.rows - row);
-            let left = Left { data: self.a.from(row, first), step: self.a.step, depth };
-            let out = &mut self.out[row * columns + column..];
-            match (rows, self.a.transposed) {
-                (4, false) => kernel::<S, L, 4, V, true>(simd, left, right, out, columns, width),
-                (4, true) => kernel::<S, L, 4, V, false>(simd, left, right, out, columns, width),
-                (3, false) => kernel::<S, L, 3, V, true>(simd, left, right, out, columns, width),
-                (3, true) => kernel::<S, L, 3, V, false>(simd, left, right, out, columns, width),
-                (2, false) => kernel::<S, L, 2, V, true>(simd, left, right, out, columns, width),
-                (2, true) => kernel::<S, L, 2, V, false>(simd, left, right, out, columns, width),
-                (_, false) => kernel::<S, L, 1, V, true>(simd, left, right, out, columns, width),
-                (_, true) => kernel::<S, L, 1, V, false>(simd, left, right, out, columns, width),
+            let rows = next_rows(self.a.rows - row);
+            match rows {
+                1 => self.rows::<1>(row),
+                2 => self.rows::<2>(row),
+                3 => self.rows::<3>(row),
+                4 => self.rows::<4>(row),
+                5 => self.rows::<5>(row),
+                _ => self.rows::<ROWS>(row),
             }
             row += rows;
         }
     }
 }
 
-/// Copies a block of the right matrix together, each row filled up with zeros.
-#[inline(always)]
-fn pack<L: Lane>(
-    b: &Mat<'_, L>,
-    first: usize,
-    column: usize,
-    width: usize,
-    full: usize,
-    packed: &mut [L],
-) {
-    if !b.transposed {
-        for (k, row) in packed.chunks_exact_mut(full).enumerate() {
-            row[..width].copy_from_slice(&b.from(first + k, column)[..width]);
-            row[width..].fill(L::default());
+impl<S: Simd, L: Lane, const V: usize> Panel<'_, S, L, V> {
+    #[inline(always)]
+    fn rows<const N: usize>(&mut self, row: usize) {
+        let depth = self.a.columns;
+        let left = match self.left {
+            Some(packed) => Left::Packed { data: &packed[row * depth..][..N * depth] },
+            None => Left::Rows { data: self.a.from(row, 0), step: self.a.step },
+        };
+        let full = V * L::lanes::<S>();
+        let out = &mut self.out[row * self.step..];
+        if self.width == full {
+            return kernel::<S, L, N, V>(self.simd, left, self.right, depth, out, self.step);
         }
-        return;
-    }
-    let depth = packed.len() / full;
-    for place in 0..full {
-        let targets = packed[place..].iter_mut().step_by(full);
-        if place < width {
-            let source = &b.from(first, column + place)[..depth];
-            targets.zip(source).for_each(|(target, value)| *target = *value);
-        } else {
-            targets.for_each(|target| *target = L::default());
+        let mut whole = [L::default(); ROWS * VECTORS * WIDEST];
+        for (whole, out) in whole.chunks_mut(full).zip(out.chunks(self.step)).take(N) {
+            whole[..self.width].copy_from_slice(&out[..self.width]);
+        }
+        kernel::<S, L, N, V>(self.simd, left, self.right, depth, &mut whole, full);
+        for (whole, out) in whole.chunks(full).zip(out.chunks_mut(self.step)).take(N) {
+            out[..self.width].copy_from_slice(&whole[..self.width]);
         }
     }
 }
