@@ -12,13 +12,33 @@
 
 #![deny(missing_docs)]
 
+mod clip;
+mod convex;
 pub mod dataset;
+mod exponential;
+pub mod export;
+#[cfg(test)]
+pub(crate) mod laws;
+mod linear;
+mod loss;
 mod mean;
+pub mod measure;
+mod model;
 mod objective;
+mod part;
+pub mod partition;
+mod row;
+mod softmax;
 pub mod synthetic;
 mod table;
 
+pub use convex::{Constants, Convex};
 pub use dataset::Dataset;
-pub use mean::Mean;
+pub use linear::Linear;
+pub use loss::Loss;
+pub use mean::{Mean, MeanEstimation};
+pub use model::{Model, ModelError};
 pub use objective::{Batch, Clipped, Objective, Scratch, factor};
+pub use part::Part;
+pub use softmax::Softmax;
 pub use table::{Table, Tabled};
