@@ -8,7 +8,7 @@ use crate::lanes::Lane;
 mod kernel;
 mod pack;
 
-use kernel::{Left, Right, kernel};
+use kernel::{Left, Out, Right, kernel};
 use pack::{pack_left, pack_right};
 
 /// Rows of the result at a time, at most.
@@ -88,8 +88,7 @@ pub struct Packing<R>(Vec<R>);
 /// the other rows and columns, their number, or the machine. It is a chain of fused multiplications
 /// and additions in the order of the inner index.
 pub fn multiply<R: Real>(a: Mat<'_, R>, b: Mat<'_, R>, out: &mut [R], packing: &mut Packing<R>) {
-    out.fill(R::ZERO);
-    multiply_add(a, b, out, packing);
+    product(a, b, out, packing, true);
 }
 
 /// `out += a b`; otherwise as [`multiply`]. The chain starts with what is in `out`.
@@ -99,8 +98,21 @@ pub fn multiply_add<R: Real>(
     out: &mut [R],
     packing: &mut Packing<R>,
 ) {
+    product(a, b, out, packing, false);
+}
+
+fn product<R: Real>(
+    a: Mat<'_, R>,
+    b: Mat<'_, R>,
+    out: &mut [R],
+    packing: &mut Packing<R>,
+    fresh: bool,
+) {
     assert_eq!(a.columns, b.rows, "inner sizes");
     assert_eq!(out.len(), a.rows * b.columns, "size of the result");
+    if fresh && a.columns == 0 {
+        out.fill(R::ZERO);
+    }
     if packing.0.len() < PACKED {
         packing.0.resize(PACKED, R::ZERO);
     }
@@ -108,10 +120,10 @@ pub fn multiply_add<R: Real>(
     let packed = R::slice_mut(&mut packing.0);
     match (R::slice(a.data), R::slice(b.data), R::slice_mut(out), packed) {
         (Slice::F32(left), Slice::F32(right), SliceMut::F32(out), SliceMut::F32(packed)) => {
-            arch.dispatch(Product { a: a.over(left), b: b.over(right), out, packed });
+            arch.dispatch(Product { a: a.over(left), b: b.over(right), out, packed, fresh });
         }
         (Slice::F64(left), Slice::F64(right), SliceMut::F64(out), SliceMut::F64(packed)) => {
-            arch.dispatch(Product { a: a.over(left), b: b.over(right), out, packed });
+            arch.dispatch(Product { a: a.over(left), b: b.over(right), out, packed, fresh });
         }
         _ => unreachable!("all four hold the same type"),
     }
@@ -130,6 +142,7 @@ struct Product<'a, L> {
     b: Mat<'a, L>,
     out: &'a mut [L],
     packed: &'a mut [L],
+    fresh: bool,
 }
 
 impl<L: Lane> pulp::WithSimd for Product<'_, L> {
@@ -149,8 +162,8 @@ impl<L: Lane> pulp::WithSimd for Product<'_, L> {
                     let a = a.block(row, BLOCK.min(a.rows - row), first, depth);
                     let left = pack_left(a, packed_left);
                     let out = &mut self.out[row * self.b.columns + first_column..];
-                    let block = Block { a, left, right, out, step: self.b.columns };
-                    block.add(simd);
+                    let (step, fresh) = (self.b.columns, self.fresh && first == 0);
+                    Block { a, left, right, out, step, fresh }.add(simd);
                 }
             }
         }
@@ -214,20 +227,21 @@ struct Block<'a, L> {
     right: Panels<'a, L>,
     out: &'a mut [L],
     step: usize,
+    fresh: bool,
 }
 
 impl<L: Lane> Block<'_, L> {
     #[inline(always)]
     fn add<S: Simd>(self, simd: S) {
-        let Self { a, left, right, out, step } = self;
+        let Self { a, left, right, out, step, fresh } = self;
         let columns = right.b.columns;
         for column in (0..columns).step_by(VECTORS * L::lanes::<S>()) {
             let (vectors, width) = next_panel::<S, L>(columns - column);
             let right = right.panel(column, vectors * L::lanes::<S>());
-            let out = &mut out[column..];
+            let out = Out { data: &mut out[column..], step, width, fresh };
             match vectors {
-                1 => simd.vectorize(Panel::<S, L, 1> { simd, a, left, right, out, step, width }),
-                _ => simd.vectorize(Panel::<S, L, 2> { simd, a, left, right, out, step, width }),
+                1 => simd.vectorize(Panel::<S, L, 1> { simd, a, left, right, out }),
+                _ => simd.vectorize(Panel::<S, L, 2> { simd, a, left, right, out }),
             }
         }
     }
@@ -240,9 +254,7 @@ struct Panel<'a, S, L, const V: usize> {
     a: Mat<'a, L>,
     left: Option<&'a [L]>,
     right: Right<'a, L>,
-    out: &'a mut [L],
-    step: usize,
-    width: usize,
+    out: Out<'a, L>,
 }
 
 impl<S: Simd, L: Lane, const V: usize> pulp::NullaryFnOnce for Panel<'_, S, L, V> {
@@ -274,19 +286,10 @@ impl<S: Simd, L: Lane, const V: usize> Panel<'_, S, L, V> {
             Some(packed) => Left::Packed { data: &packed[row * depth..][..N * depth] },
             None => Left::Rows { data: self.a.from(row, 0), step: self.a.step },
         };
-        let full = V * L::lanes::<S>();
-        let out = &mut self.out[row * self.step..];
-        if self.width == full {
-            return kernel::<S, L, N, V>(self.simd, left, self.right, depth, out, self.step);
-        }
-        let mut whole = [L::default(); ROWS * VECTORS * WIDEST];
-        for (whole, out) in whole.chunks_mut(full).zip(out.chunks(self.step)).take(N) {
-            whole[..self.width].copy_from_slice(&out[..self.width]);
-        }
-        kernel::<S, L, N, V>(self.simd, left, self.right, depth, &mut whole, full);
-        for (whole, out) in whole.chunks(full).zip(out.chunks_mut(self.step)).take(N) {
-            out[..self.width].copy_from_slice(&whole[..self.width]);
-        }
+        let Out { step, width, fresh, .. } = self.out;
+        let data = &mut self.out.data[row * step..];
+        let mut out = Out { data, step, width, fresh };
+        kernel::<S, L, N, V>(self.simd, left, self.right, depth, &mut out);
     }
 }
 
@@ -322,6 +325,10 @@ mod tests {
         multiply_add(a, b, &mut ours, &mut Packing::default());
         reference(a, b, &mut expected, fma);
         assert_eq!(ours, expected, "{m} x {k} x {n} {turned:?}");
+        multiply(a, b, &mut ours, &mut Packing::default());
+        expected.fill(R::ZERO);
+        reference(a, b, &mut expected, fma);
+        assert_eq!(ours, expected, "from zero: {m} x {k} x {n} {turned:?}");
     }
 
     proptest! {

@@ -20,7 +20,17 @@ pub(super) struct Right<'a, L> {
     pub(super) step: usize,
 }
 
-/// `out += left right` for `ROWS` rows and `VECTORS` whole vectors of columns.
+/// Where a result goes.
+pub(super) struct Out<'a, L> {
+    pub(super) data: &'a mut [L],
+    pub(super) step: usize,
+    /// Columns of it, which fill whole vectors but for the last, which may be shorter.
+    pub(super) width: usize,
+    /// Whether to start from zero, not from what is there.
+    pub(super) fresh: bool,
+}
+
+/// `out += left right` for `ROWS` rows and `VECTORS` vectors of columns.
 ///
 /// Every element is a chain of fused multiplications and additions in the order of the inner
 /// index, which starts with what is in `out`.
@@ -30,12 +40,23 @@ pub(super) fn kernel<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
     left: Left<'_, L>,
     right: Right<'_, L>,
     depth: usize,
-    out: &mut [L],
-    out_step: usize,
+    out: &mut Out<'_, L>,
 ) {
+    let lanes = L::lanes::<S>();
+    let whole = out.width == VECTORS * lanes;
     let mut sums = [[L::splat(simd, L::default()); VECTORS]; ROWS];
-    for (row, sums) in sums.iter_mut().enumerate() {
-        sums.copy_from_slice(&L::vectors::<S>(&out[row * out_step..])[..VECTORS]);
+    if !out.fresh {
+        for (row, sums) in sums.iter_mut().enumerate() {
+            let data = &out.data[row * out.step..][..out.width];
+            if whole {
+                sums.copy_from_slice(&L::vectors::<S>(data)[..VECTORS]);
+            } else {
+                for (v, sum) in sums.iter_mut().enumerate() {
+                    let part = data.len().min(v * lanes)..data.len().min((v + 1) * lanes);
+                    *sum = L::load_part(simd, &data[part]);
+                }
+            }
+        }
     }
     match left {
         Left::Rows { data, step } => {
@@ -58,7 +79,15 @@ pub(super) fn kernel<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
         }
     }
     for (row, sums) in sums.iter().enumerate() {
-        L::vectors_mut::<S>(&mut out[row * out_step..])[..VECTORS].copy_from_slice(sums);
+        let data = &mut out.data[row * out.step..][..out.width];
+        if whole {
+            L::vectors_mut::<S>(data)[..VECTORS].copy_from_slice(sums);
+        } else {
+            for (v, sum) in sums.iter().enumerate() {
+                let part = data.len().min(v * lanes)..data.len().min((v + 1) * lanes);
+                L::store_part(simd, &mut data[part], *sum);
+            }
+        }
     }
 }
 
