@@ -11,6 +11,7 @@ mod program;
 mod run;
 #[cfg(test)]
 mod tests;
+mod vectorised;
 
 use serde::{Deserialize, Serialize};
 use undertone_real::Real;

@@ -3,43 +3,86 @@
 use undertone_real::Real;
 
 use super::Activation;
+use super::vectorised::vectorised;
 
 impl Activation {
     pub(super) fn forward<R: Real>(self, input: &[R], output: &mut [R]) {
-        output.copy_from_slice(input);
         match self {
-            Self::Relu => {
-                // Written so that NaN stays.
-                output.iter_mut().for_each(|v| *v = if *v < R::ZERO { R::ZERO } else { *v });
-            }
+            Self::Relu => vectorised(relu, (input, output)),
             Self::Sigmoid => {
-                output.iter_mut().for_each(|v| *v = R::from_f64(1.0 / (1.0 + (-v.to_f64()).exp())))
+                let numbers = output.iter_mut().zip(input);
+                numbers.for_each(|(o, v)| *o = R::from_f64(1.0 / (1.0 + (-v.to_f64()).exp())));
             }
-            Self::Tanh => output.iter_mut().for_each(|v| *v = R::from_f64(v.to_f64().tanh())),
+            Self::Tanh => {
+                let numbers = output.iter_mut().zip(input);
+                numbers.for_each(|(o, v)| *o = R::from_f64(v.to_f64().tanh()));
+            }
         }
     }
 
     /// The derivative by the input, from the output.
     pub(super) fn backward<R: Real>(self, output: &[R], above: &[R], below: &mut [R], add: bool) {
-        match self {
-            Self::Relu => {
-                each(output, above, below, add, |v, d| if v <= R::ZERO { R::ZERO } else { d })
-            }
-            Self::Sigmoid => each(output, above, below, add, |v, d| d * (v * (R::ONE - v))),
-            Self::Tanh => each(output, above, below, add, |v, d| d * (R::ONE - v * v)),
-        }
+        vectorised(backward, (self, output, above, below, add));
     }
 }
 
 /// `output = a + b`.
 pub(super) fn sum<R: Real>(a: &[R], b: &[R], output: &mut [R]) {
+    vectorised(sum_of, (a, b, output));
+}
+
+/// Multiplies; zero where numbers are so small that rounding could double them.
+pub(super) fn scale<R: Real>(factor: R, row: &mut [R]) {
+    vectorised(scaled, (factor, row));
+}
+
+/// Adds rows to one.
+pub(super) fn add_rows<R: Real>(rows: &[R], sum: &mut [R]) {
+    if !sum.is_empty() {
+        vectorised(rows_added, (rows, sum));
+    }
+}
+
+/// Written so that NaN stays.
+#[inline(always)]
+fn relu<R: Real>((input, output): (&[R], &mut [R])) {
+    for (out, v) in output.iter_mut().zip(input) {
+        *out = if *v < R::ZERO { R::ZERO } else { *v };
+    }
+}
+
+#[inline(always)]
+fn backward<R: Real>(
+    (activation, output, above, below, add): (Activation, &[R], &[R], &mut [R], bool),
+) {
+    match activation {
+        Activation::Relu => {
+            each(output, above, below, add, |v, d| if v <= R::ZERO { R::ZERO } else { d })
+        }
+        Activation::Sigmoid => each(output, above, below, add, |v, d| d * (v * (R::ONE - v))),
+        Activation::Tanh => each(output, above, below, add, |v, d| d * (R::ONE - v * v)),
+    }
+}
+
+#[inline(always)]
+fn each<R: Real>(v: &[R], above: &[R], below: &mut [R], add: bool, f: impl Fn(R, R) -> R) {
+    let numbers = below.iter_mut().zip(v).zip(above);
+    if add {
+        numbers.for_each(|((below, v), d)| *below += f(*v, *d));
+    } else {
+        numbers.for_each(|((below, v), d)| *below = f(*v, *d));
+    }
+}
+
+#[inline(always)]
+fn sum_of<R: Real>((a, b, output): (&[R], &[R], &mut [R])) {
     for ((output, a), b) in output.iter_mut().zip(a).zip(b) {
         *output = *a + *b;
     }
 }
 
-/// Multiplies; zero where numbers are so small that rounding could double them.
-pub(super) fn scale<R: Real>(factor: R, row: &mut [R]) {
+#[inline(always)]
+fn scaled<R: Real>((factor, row): (R, &mut [R])) {
     let smallest =
         if size_of::<R>() == 4 { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE };
     let smallest = R::from_f64(smallest);
@@ -51,11 +94,8 @@ pub(super) fn scale<R: Real>(factor: R, row: &mut [R]) {
 }
 
 #[inline(always)]
-fn each<R: Real>(v: &[R], above: &[R], below: &mut [R], add: bool, f: impl Fn(R, R) -> R) {
-    let numbers = below.iter_mut().zip(v).zip(above);
-    if add {
-        numbers.for_each(|((below, v), d)| *below += f(*v, *d));
-    } else {
-        numbers.for_each(|((below, v), d)| *below = f(*v, *d));
+fn rows_added<R: Real>((rows, sum): (&[R], &mut [R])) {
+    for row in rows.chunks_exact(sum.len()) {
+        sum.iter_mut().zip(row).for_each(|(sum, v)| *sum += *v);
     }
 }

@@ -2,6 +2,8 @@
 
 use undertone_real::Real;
 
+use super::vectorised::vectorised;
+
 /// All squares of an image that lies pixel by pixel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patches {
@@ -23,59 +25,111 @@ impl Patches {
 
     /// Writes the squares from number `start` on, those of one image after those of another.
     pub fn gather<R: Real>(&self, images: &[R], start: usize, rows: &mut [R]) {
-        let line = self.kernel * self.channels;
-        for (k, row) in rows.chunks_exact_mut(self.kernel * line).enumerate() {
-            self.lines(start + k, |at, inside, image| {
-                let row = &mut row[at..at + line];
-                match image {
-                    Some(image) => {
-                        row[..inside.0].fill(R::ZERO);
-                        copy(&mut row[inside.0..inside.1], &images[image..]);
-                        row[inside.1..].fill(R::ZERO);
-                    }
-                    None => row.fill(R::ZERO),
-                }
-            });
+        let arguments = (self, images, start, rows);
+        // Short lines are copied without a loop.
+        match self.line() {
+            8 => vectorised(gather::<R, 8>, arguments),
+            9 => vectorised(gather::<R, 9>, arguments),
+            21 => vectorised(gather::<R, 21>, arguments),
+            _ => vectorised(gather::<R, 0>, arguments),
         }
     }
 
     /// Adds the squares to where they came from.
     pub fn scatter<R: Real>(&self, rows: &[R], start: usize, images: &mut [R]) {
-        let line = self.kernel * self.channels;
-        for (k, row) in rows.chunks_exact(self.kernel * line).enumerate() {
-            self.lines(start + k, |at, inside, image| {
-                if let Some(image) = image {
-                    let row = &row[at + inside.0..at + inside.1];
-                    let images = &mut images[image..][..row.len()];
-                    images.iter_mut().zip(row).for_each(|(image, v)| *image += *v);
-                }
-            });
+        vectorised(scatter, (self, rows, start, images));
+    }
+
+    /// Numbers of a line of a square.
+    fn line(&self) -> usize {
+        self.kernel * self.channels
+    }
+
+    /// Calls with each square from a number on: where the image begins, and how far its top and
+    /// its left are from the top and the left of the image with its padding.
+    #[inline(always)]
+    fn squares(&self, start: usize, count: usize, mut visit: impl FnMut(usize, Square)) {
+        let squares = self.out[0] * self.out[1];
+        let mut image = start / squares * self.pixels() * self.channels;
+        let mut row = start % squares / self.out[1];
+        let mut column = start % self.out[1];
+        for k in 0..count {
+            visit(k, Square { image, top: row * self.stride, left: column * self.stride });
+            column += 1;
+            if column == self.out[1] {
+                (row, column) = (row + 1, 0);
+            }
+            if row == self.out[0] {
+                (image, row) = (image + self.pixels() * self.channels, 0);
+            }
         }
     }
 
-    /// Calls for every line of a square: where it starts in the square, what part of it is inside
-    /// of the image, and where that starts in the images, if it is.
+    /// What part of the lines of a square is inside of the image.
     #[inline(always)]
-    fn lines(&self, square: usize, mut visit: impl FnMut(usize, (usize, usize), Option<usize>)) {
-        let [height, width] = self.size;
-        let squares = self.out[0] * self.out[1];
-        let (image, place) = (square / squares, square % squares);
-        let top = place / self.out[1] * self.stride;
-        let left = place % self.out[1] * self.stride;
-        let first = self.padding.saturating_sub(left);
-        let last = (width + self.padding - left).min(self.kernel);
-        let inside = (first * self.channels, last * self.channels);
-        let left = left + first - self.padding;
-        for k in 0..self.kernel {
-            let y = (top + k).wrapping_sub(self.padding);
-            let image = (y < height).then(|| ((image * height + y) * width + left) * self.channels);
-            visit(k * self.kernel * self.channels, inside, image);
+    fn inside(&self, square: Square) -> (usize, usize) {
+        let first = self.padding.saturating_sub(square.left);
+        let end = (self.size[1] + self.padding - square.left).min(self.kernel);
+        (first * self.channels, end * self.channels)
+    }
+
+    /// Where a line of a square, from some number of it on, is in the images, if it is.
+    #[inline(always)]
+    fn place(&self, square: Square, line: usize, first: usize) -> Option<usize> {
+        let y = (square.top + line).wrapping_sub(self.padding);
+        if y >= self.size[0] {
+            return None;
         }
+        // In this order nothing is below zero.
+        let pixels = (y * self.size[1] + square.left) * self.channels + first;
+        Some(square.image + pixels - self.padding * self.channels)
     }
 }
 
-/// Copies short runs without the call that a copy of unknown length is.
+#[derive(Clone, Copy)]
+struct Square {
+    image: usize,
+    top: usize,
+    left: usize,
+}
+
 #[inline(always)]
-fn copy<R: Real>(to: &mut [R], from: &[R]) {
-    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+fn gather<R: Real, const LINE: usize>(
+    (patches, images, start, rows): (&Patches, &[R], usize, &mut [R]),
+) {
+    let line = if LINE > 0 { LINE } else { patches.line() };
+    let depth = patches.kernel * line;
+    patches.squares(start, rows.len() / depth, |k, square| {
+        let row = &mut rows[k * depth..][..depth];
+        let (first, end) = patches.inside(square);
+        for (y, row) in row.chunks_exact_mut(line).enumerate() {
+            match patches.place(square, y, first) {
+                None => row.fill(R::ZERO),
+                Some(place) if first == 0 && end == line => {
+                    row.copy_from_slice(&images[place..][..line]);
+                }
+                Some(place) => {
+                    row[..first].fill(R::ZERO);
+                    row[first..end].copy_from_slice(&images[place..][..end - first]);
+                    row[end..].fill(R::ZERO);
+                }
+            }
+        }
+    });
+}
+
+#[inline(always)]
+fn scatter<R: Real>((patches, rows, start, images): (&Patches, &[R], usize, &mut [R])) {
+    let line = patches.line();
+    let depth = patches.kernel * line;
+    patches.squares(start, rows.len() / depth, |k, square| {
+        let (first, end) = patches.inside(square);
+        for (y, row) in rows[k * depth..][..depth].chunks_exact(line).enumerate() {
+            if let Some(place) = patches.place(square, y, first) {
+                let row = &row[first..end];
+                let images = &mut images[place..][..row.len()];
+                images.iter_mut().zip(row).for_each(|(image, v)| *image += *v);
+            }
+        }
+    });
 }

@@ -194,7 +194,7 @@ fn workspace(step: &Step, deferred: bool, records: usize) -> usize {
         }
         Op::Linear(linear) => linear.workspace(records),
         Op::GroupNorm(norm) => norm.workspace(),
-        Op::MaxPool(pool) => pool.channels,
+        Op::MaxPool(pool) => pool.workspace(),
         _ => 0,
     }
 }

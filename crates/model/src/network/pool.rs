@@ -2,6 +2,8 @@
 
 use undertone_real::Real;
 
+use super::vectorised::vectorised;
+
 /// The greatest number of every square, channel by channel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MaxPool {
@@ -16,67 +18,103 @@ pub(super) struct MaxPool {
     pub out: [usize; 2],
 }
 
+/// Numbers next to each other, in a line of the result and in the images.
+struct Run {
+    line: usize,
+    image: usize,
+    length: usize,
+}
+
 impl MaxPool {
-    /// A number that is not one stays.
-    pub fn forward<R: Real>(&self, input: &[R], output: &mut [R]) {
-        for (k, best) in output.chunks_exact_mut(self.channels).enumerate() {
-            let mut first = true;
-            self.pixels(k, |pixel| {
-                let input = &input[pixel * self.channels..][..self.channels];
-                if first {
-                    best.copy_from_slice(input);
-                } else {
-                    for (best, v) in best.iter_mut().zip(input) {
-                        *best = if *best >= *v || *best != *best { *best } else { *v };
-                    }
-                }
-                first = false;
-            });
-        }
+    /// How many numbers it needs to compute.
+    pub fn workspace(&self) -> usize {
+        self.line()
     }
 
-    /// Adds each derivative to the first of the greatest. Needs memory for a pixel.
+    /// A number that is not one stays.
+    pub fn forward<R: Real>(&self, input: &[R], output: &mut [R]) {
+        vectorised(forward, (self, input, output));
+    }
+
+    /// Adds each derivative to the first of the greatest.
     pub fn backward<R: Real>(
         &self,
         input: &[R],
         output: &[R],
         above: &[R],
         below: &mut [R],
-        left: &mut [R],
+        workspace: &mut [R],
     ) {
-        let left = &mut left[..self.channels];
-        let squares = output.chunks_exact(self.channels).zip(above.chunks_exact(self.channels));
-        for (k, (best, above)) in squares.enumerate() {
-            left.copy_from_slice(above);
-            self.pixels(k, |pixel| {
-                let range = pixel * self.channels..(pixel + 1) * self.channels;
-                let (input, below) = (&input[range.clone()], &mut below[range]);
-                let numbers = input.iter().zip(best).zip(below).zip(left.iter_mut());
-                for (((v, best), below), left) in numbers {
-                    let hit = *v == *best;
-                    *below += if hit { *left } else { R::ZERO };
-                    *left = if hit { R::ZERO } else { *left };
-                }
-            });
-        }
+        vectorised(backward, (self, input, output, above, below, workspace));
     }
 
-    /// Calls with the number of every pixel of a square.
+    /// Numbers of a line of the result.
+    fn line(&self) -> usize {
+        self.out[1] * self.channels
+    }
+
+    /// Calls with what meets in a line of the result, in the order of the pixels of each square.
     #[inline(always)]
-    fn pixels(&self, square: usize, mut visit: impl FnMut(usize)) {
+    fn runs(&self, line: usize, mut visit: impl FnMut(Run)) {
         let [height, width] = self.from;
-        let squares = self.out[0] * self.out[1];
-        let (image, place) = (square / squares, square % squares);
-        let inside = |at: usize, size: usize| {
-            let start = at * self.stride;
-            let first = start.saturating_sub(self.padding);
-            first..(start + self.size - self.padding).min(size)
-        };
-        for y in inside(place / self.out[1], height) {
-            for x in inside(place % self.out[1], width) {
-                visit((image * height + y) * width + x);
+        let (image, top) = (line / self.out[0], line % self.out[0] * self.stride);
+        let c = self.channels;
+        for y in 0..self.size {
+            let y = (top + y).wrapping_sub(self.padding);
+            if y >= height {
+                continue;
+            }
+            let row = (image * height + y) * width;
+            for x in 0..self.size {
+                // Squares whose column number `x` is inside of the image.
+                let first = self.padding.saturating_sub(x).div_ceil(self.stride);
+                let end = (width + self.padding - x).div_ceil(self.stride).min(self.out[1]);
+                if self.stride == 1 && first < end {
+                    let image = (row + first + x - self.padding) * c;
+                    visit(Run { line: first * c, image, length: (end - first) * c });
+                    continue;
+                }
+                for square in first..end {
+                    let image = (row + square * self.stride + x - self.padding) * c;
+                    visit(Run { line: square * c, image, length: c });
+                }
             }
         }
+    }
+}
+
+#[inline(always)]
+fn forward<R: Real>((pool, input, output): (&MaxPool, &[R], &mut [R])) {
+    output.fill(R::from_f64(f64::NEG_INFINITY));
+    for (k, line) in output.chunks_exact_mut(pool.line()).enumerate() {
+        pool.runs(k, |run| {
+            let input = &input[run.image..][..run.length];
+            for (best, v) in line[run.line..][..run.length].iter_mut().zip(input) {
+                *best = if *best >= *v || *best != *best { *best } else { *v };
+            }
+        });
+    }
+}
+
+type Backward<'a, R> = (&'a MaxPool, &'a [R], &'a [R], &'a [R], &'a mut [R], &'a mut [R]);
+
+#[inline(always)]
+fn backward<R: Real>((pool, input, output, above, below, workspace): Backward<'_, R>) {
+    let left = &mut workspace[..pool.line()];
+    let lines = output.chunks_exact(left.len()).zip(above.chunks_exact(left.len()));
+    for (k, (output, above)) in lines.enumerate() {
+        left.copy_from_slice(above);
+        pool.runs(k, |run| {
+            let best = &output[run.line..][..run.length];
+            let left = &mut left[run.line..][..run.length];
+            let input = &input[run.image..][..run.length];
+            let below = &mut below[run.image..][..run.length];
+            for k in 0..run.length {
+                let hit = input[k] == best[k];
+                below[k] += if hit { left[k] } else { R::ZERO };
+                left[k] = if hit { R::ZERO } else { left[k] };
+            }
+        });
     }
 }
 

@@ -4,6 +4,7 @@ use undertone_matrix::vector;
 use undertone_real::Real;
 
 use super::elementwise;
+use super::group_norm;
 use super::linear::{Linear, Tools};
 use super::plan::{MOST_RECORDS, Place, Plan};
 use super::program::{Op, Program};
@@ -153,13 +154,13 @@ impl<'a, R: Real> Group<'a, R> {
                     let [input, output, memory] = disjoint(self.memory, [from, to, memory]);
                     let size = norm.channels * norm.pixels;
                     for r in 0..n {
-                        norm.forward(
-                            self.x,
-                            &input[r * size..][..size],
-                            &mut output[r * size..][..size],
-                            &mut memory[r * norm.memory()..][..norm.memory()],
-                            self.workspace,
-                        );
+                        let pass = group_norm::Forward {
+                            input: &input[r * size..][..size],
+                            output: &mut output[r * size..][..size],
+                            memory: &mut memory[r * norm.memory()..][..norm.memory()],
+                            workspace: self.workspace,
+                        };
+                        norm.forward(self.x, pass);
                     }
                 }
                 Op::Add { with, .. } => {
@@ -212,16 +213,16 @@ impl<'a, R: Real> Group<'a, R> {
                     for r in 0..n {
                         let range = r * size..(r + 1) * size;
                         let gradient = &mut kept[r * norm.count()..][..norm.count()];
-                        norm.backward(
-                            self.x,
-                            &input[range.clone()],
-                            &memory[r * norm.memory()..][..norm.memory()],
-                            &above[range.clone()],
-                            has_below.then(|| &mut below[range]),
-                            step.adds,
-                            gradient,
-                            self.workspace,
-                        );
+                        let pass = group_norm::Backward {
+                            input: &input[range.clone()],
+                            memory: &memory[r * norm.memory()..][..norm.memory()],
+                            above: &above[range.clone()],
+                            below: has_below.then(|| &mut below[range]),
+                            add: step.adds,
+                            gradient: &mut *gradient,
+                            workspace: self.workspace,
+                        };
+                        norm.backward(self.x, pass);
                         norms[r] += vector::squared_norm(gradient);
                     }
                 }
@@ -297,11 +298,8 @@ impl<'a, R: Real> Group<'a, R> {
                     let [input, above] = disjoint(self.memory, [input, above]);
                     let tools = Tools { workspace: self.workspace, packing: self.packing };
                     linear.add_gradient(input, above, &mut out[linear.weight()], tools);
-                    let biases = &mut out[linear.biases()];
-                    if linear.rows == 1 && linear.bias {
-                        for above in above.chunks_exact(linear.outputs) {
-                            biases.iter_mut().zip(above).for_each(|(out, v)| *out += *v);
-                        }
+                    if linear.rows == 1 {
+                        elementwise::add_rows(above, &mut out[linear.biases()]);
                     }
                     linear.biases().start
                 }
@@ -361,11 +359,7 @@ fn gradients<R: Real>(
             biases
         };
         biases.fill(R::ZERO);
-        if !biases.is_empty() {
-            for above in above.chunks_exact(linear.outputs) {
-                biases.iter_mut().zip(above).for_each(|(out, v)| *out += *v);
-            }
-        }
+        elementwise::add_rows(above, biases);
         *norm += vector::squared_norm(kept);
     }
 }
