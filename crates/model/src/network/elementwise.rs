@@ -3,12 +3,12 @@
 use undertone_real::Real;
 
 use super::Activation;
-use super::vectorised::vectorised;
+use super::vectorised::{Kernel, vectorised};
 
 impl Activation {
     pub(super) fn forward<R: Real>(self, input: &[R], output: &mut [R]) {
         match self {
-            Self::Relu => vectorised(relu, (input, output)),
+            Self::Relu => vectorised(Relu, (input, output)),
             Self::Sigmoid => {
                 let numbers = output.iter_mut().zip(input);
                 numbers.for_each(|(o, v)| *o = R::from_f64(1.0 / (1.0 + (-v.to_f64()).exp())));
@@ -22,45 +22,53 @@ impl Activation {
 
     /// The derivative by the input, from the output.
     pub(super) fn backward<R: Real>(self, output: &[R], above: &[R], below: &mut [R], add: bool) {
-        vectorised(backward, (self, output, above, below, add));
+        vectorised(Backward, (self, output, above, below, add));
     }
 }
 
 /// `output = a + b`.
 pub(super) fn sum<R: Real>(a: &[R], b: &[R], output: &mut [R]) {
-    vectorised(sum_of, (a, b, output));
+    vectorised(Sum, (a, b, output));
 }
 
 /// Multiplies; zero where numbers are so small that rounding could double them.
 pub(super) fn scale<R: Real>(factor: R, row: &mut [R]) {
-    vectorised(scaled, (factor, row));
+    vectorised(Scale, (factor, row));
 }
 
 /// Adds rows to one.
 pub(super) fn add_rows<R: Real>(rows: &[R], sum: &mut [R]) {
     if !sum.is_empty() {
-        vectorised(rows_added, (rows, sum));
+        vectorised(AddRows, (rows, sum));
     }
 }
 
 /// Written so that NaN stays.
-#[inline(always)]
-fn relu<R: Real>((input, output): (&[R], &mut [R])) {
-    for (out, v) in output.iter_mut().zip(input) {
-        *out = if *v < R::ZERO { R::ZERO } else { *v };
+struct Relu;
+
+impl<'a, R: Real> Kernel<(&'a [R], &'a mut [R])> for Relu {
+    #[inline(always)]
+    fn run((input, output): (&'a [R], &'a mut [R])) {
+        for (out, v) in output.iter_mut().zip(input) {
+            *out = if *v < R::ZERO { R::ZERO } else { *v };
+        }
     }
 }
 
-#[inline(always)]
-fn backward<R: Real>(
-    (activation, output, above, below, add): (Activation, &[R], &[R], &mut [R], bool),
-) {
-    match activation {
-        Activation::Relu => {
-            each(output, above, below, add, |v, d| if v <= R::ZERO { R::ZERO } else { d })
+struct Backward;
+
+impl<'a, R: Real> Kernel<(Activation, &'a [R], &'a [R], &'a mut [R], bool)> for Backward {
+    #[inline(always)]
+    fn run(
+        (activation, output, above, below, add): (Activation, &'a [R], &'a [R], &'a mut [R], bool),
+    ) {
+        match activation {
+            Activation::Relu => {
+                each(output, above, below, add, |v, d| if v <= R::ZERO { R::ZERO } else { d })
+            }
+            Activation::Sigmoid => each(output, above, below, add, |v, d| d * (v * (R::ONE - v))),
+            Activation::Tanh => each(output, above, below, add, |v, d| d * (R::ONE - v * v)),
         }
-        Activation::Sigmoid => each(output, above, below, add, |v, d| d * (v * (R::ONE - v))),
-        Activation::Tanh => each(output, above, below, add, |v, d| d * (R::ONE - v * v)),
     }
 }
 
@@ -74,28 +82,40 @@ fn each<R: Real>(v: &[R], above: &[R], below: &mut [R], add: bool, f: impl Fn(R,
     }
 }
 
-#[inline(always)]
-fn sum_of<R: Real>((a, b, output): (&[R], &[R], &mut [R])) {
-    for ((output, a), b) in output.iter_mut().zip(a).zip(b) {
-        *output = *a + *b;
+struct Sum;
+
+impl<'a, R: Real> Kernel<(&'a [R], &'a [R], &'a mut [R])> for Sum {
+    #[inline(always)]
+    fn run((a, b, output): (&'a [R], &'a [R], &'a mut [R])) {
+        for ((output, a), b) in output.iter_mut().zip(a).zip(b) {
+            *output = *a + *b;
+        }
     }
 }
 
-#[inline(always)]
-fn scaled<R: Real>((factor, row): (R, &mut [R])) {
-    let smallest =
-        if size_of::<R>() == 4 { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE };
-    let smallest = R::from_f64(smallest);
-    for v in row {
-        let scaled = factor * *v;
-        let zero = scaled < smallest && -scaled < smallest;
-        *v = if zero { R::ZERO } else { scaled };
+struct Scale;
+
+impl<'a, R: Real> Kernel<(R, &'a mut [R])> for Scale {
+    #[inline(always)]
+    fn run((factor, row): (R, &'a mut [R])) {
+        let smallest =
+            if size_of::<R>() == 4 { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE };
+        let smallest = R::from_f64(smallest);
+        for v in row {
+            let scaled = factor * *v;
+            let zero = scaled < smallest && -scaled < smallest;
+            *v = if zero { R::ZERO } else { scaled };
+        }
     }
 }
 
-#[inline(always)]
-fn rows_added<R: Real>((rows, sum): (&[R], &mut [R])) {
-    for row in rows.chunks_exact(sum.len()) {
-        sum.iter_mut().zip(row).for_each(|(sum, v)| *sum += *v);
+struct AddRows;
+
+impl<'a, R: Real> Kernel<(&'a [R], &'a mut [R])> for AddRows {
+    #[inline(always)]
+    fn run((rows, sum): (&'a [R], &'a mut [R])) {
+        for row in rows.chunks_exact(sum.len()) {
+            sum.iter_mut().zip(row).for_each(|(sum, v)| *sum += *v);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use undertone_real::Real;
 
-use super::vectorised::vectorised;
+use super::vectorised::{Kernel, vectorised};
 
 /// All squares of an image that lies pixel by pixel.
 #[derive(Clone, Copy, Debug)]
@@ -28,16 +28,16 @@ impl Patches {
         let arguments = (self, images, start, rows);
         // Short lines are copied without a loop.
         match self.line() {
-            8 => vectorised(gather::<R, 8>, arguments),
-            9 => vectorised(gather::<R, 9>, arguments),
-            21 => vectorised(gather::<R, 21>, arguments),
-            _ => vectorised(gather::<R, 0>, arguments),
+            8 => vectorised(Gather::<8>, arguments),
+            9 => vectorised(Gather::<9>, arguments),
+            21 => vectorised(Gather::<21>, arguments),
+            _ => vectorised(Gather::<0>, arguments),
         }
     }
 
     /// Adds the squares to where they came from.
     pub fn scatter<R: Real>(&self, rows: &[R], start: usize, images: &mut [R]) {
-        vectorised(scatter, (self, rows, start, images));
+        vectorised(Scatter, (self, rows, start, images));
     }
 
     /// Numbers of a line of a square.
@@ -93,43 +93,51 @@ struct Square {
     left: usize,
 }
 
-#[inline(always)]
-fn gather<R: Real, const LINE: usize>(
-    (patches, images, start, rows): (&Patches, &[R], usize, &mut [R]),
-) {
-    let line = if LINE > 0 { LINE } else { patches.line() };
-    let depth = patches.kernel * line;
-    patches.squares(start, rows.len() / depth, |k, square| {
-        let row = &mut rows[k * depth..][..depth];
-        let (first, end) = patches.inside(square);
-        for (y, row) in row.chunks_exact_mut(line).enumerate() {
-            match patches.place(square, y, first) {
-                None => row.fill(R::ZERO),
-                Some(place) if first == 0 && end == line => {
-                    row.copy_from_slice(&images[place..][..line]);
-                }
-                Some(place) => {
-                    row[..first].fill(R::ZERO);
-                    row[first..end].copy_from_slice(&images[place..][..end - first]);
-                    row[end..].fill(R::ZERO);
+struct Gather<const LINE: usize>;
+
+impl<'a, R: Real, const LINE: usize> Kernel<(&'a Patches, &'a [R], usize, &'a mut [R])>
+    for Gather<LINE>
+{
+    #[inline(always)]
+    fn run((patches, images, start, rows): (&'a Patches, &'a [R], usize, &'a mut [R])) {
+        let line = if LINE > 0 { LINE } else { patches.line() };
+        let depth = patches.kernel * line;
+        patches.squares(start, rows.len() / depth, |k, square| {
+            let row = &mut rows[k * depth..][..depth];
+            let (first, end) = patches.inside(square);
+            for (y, row) in row.chunks_exact_mut(line).enumerate() {
+                match patches.place(square, y, first) {
+                    None => row.fill(R::ZERO),
+                    Some(place) if first == 0 && end == line => {
+                        row.copy_from_slice(&images[place..][..line]);
+                    }
+                    Some(place) => {
+                        row[..first].fill(R::ZERO);
+                        row[first..end].copy_from_slice(&images[place..][..end - first]);
+                        row[end..].fill(R::ZERO);
+                    }
                 }
             }
-        }
-    });
+        });
+    }
 }
 
-#[inline(always)]
-fn scatter<R: Real>((patches, rows, start, images): (&Patches, &[R], usize, &mut [R])) {
-    let line = patches.line();
-    let depth = patches.kernel * line;
-    patches.squares(start, rows.len() / depth, |k, square| {
-        let (first, end) = patches.inside(square);
-        for (y, row) in rows[k * depth..][..depth].chunks_exact(line).enumerate() {
-            if let Some(place) = patches.place(square, y, first) {
-                let row = &row[first..end];
-                let images = &mut images[place..][..row.len()];
-                images.iter_mut().zip(row).for_each(|(image, v)| *image += *v);
+struct Scatter;
+
+impl<'a, R: Real> Kernel<(&'a Patches, &'a [R], usize, &'a mut [R])> for Scatter {
+    #[inline(always)]
+    fn run((patches, rows, start, images): (&'a Patches, &'a [R], usize, &'a mut [R])) {
+        let line = patches.line();
+        let depth = patches.kernel * line;
+        patches.squares(start, rows.len() / depth, |k, square| {
+            let (first, end) = patches.inside(square);
+            for (y, row) in rows[k * depth..][..depth].chunks_exact(line).enumerate() {
+                if let Some(place) = patches.place(square, y, first) {
+                    let row = &row[first..end];
+                    let images = &mut images[place..][..row.len()];
+                    images.iter_mut().zip(row).for_each(|(image, v)| *image += *v);
+                }
             }
-        }
-    });
+        });
+    }
 }

@@ -2,7 +2,7 @@
 
 use undertone_real::Real;
 
-use super::vectorised::vectorised;
+use super::vectorised::{Kernel, vectorised};
 
 /// The greatest number of every square, channel by channel.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ impl MaxPool {
 
     /// A number that is not one stays.
     pub fn forward<R: Real>(&self, input: &[R], output: &mut [R]) {
-        vectorised(forward, (self, input, output));
+        vectorised(Forward, (self, input, output));
     }
 
     /// Adds each derivative to the first of the greatest.
@@ -45,7 +45,7 @@ impl MaxPool {
         below: &mut [R],
         workspace: &mut [R],
     ) {
-        vectorised(backward, (self, input, output, above, below, workspace));
+        vectorised(BackwardKernel, (self, input, output, above, below, workspace));
     }
 
     /// Numbers of a line of the result.
@@ -69,52 +69,57 @@ impl MaxPool {
                 // Squares whose column number `x` is inside of the image.
                 let first = self.padding.saturating_sub(x).div_ceil(self.stride);
                 let end = (width + self.padding - x).div_ceil(self.stride).min(self.out[1]);
-                if self.stride == 1 && first < end {
-                    let image = (row + first + x - self.padding) * c;
-                    visit(Run { line: first * c, image, length: (end - first) * c });
-                    continue;
-                }
-                for square in first..end {
+                // Those that lie next to each other are one run.
+                let together = if self.stride == 1 { end.max(first + 1) - first } else { 1 };
+                for square in (first..end).step_by(together) {
                     let image = (row + square * self.stride + x - self.padding) * c;
-                    visit(Run { line: square * c, image, length: c });
+                    visit(Run { line: square * c, image, length: together * c });
                 }
             }
         }
     }
 }
 
-#[inline(always)]
-fn forward<R: Real>((pool, input, output): (&MaxPool, &[R], &mut [R])) {
-    output.fill(R::from_f64(f64::NEG_INFINITY));
-    for (k, line) in output.chunks_exact_mut(pool.line()).enumerate() {
-        pool.runs(k, |run| {
-            let input = &input[run.image..][..run.length];
-            for (best, v) in line[run.line..][..run.length].iter_mut().zip(input) {
-                *best = if *best >= *v || *best != *best { *best } else { *v };
-            }
-        });
+struct Forward;
+
+impl<'a, R: Real> Kernel<(&'a MaxPool, &'a [R], &'a mut [R])> for Forward {
+    #[inline(always)]
+    fn run((pool, input, output): (&'a MaxPool, &'a [R], &'a mut [R])) {
+        output.fill(R::from_f64(f64::NEG_INFINITY));
+        for (k, line) in output.chunks_exact_mut(pool.line()).enumerate() {
+            pool.runs(k, |run| {
+                let input = &input[run.image..][..run.length];
+                for (best, v) in line[run.line..][..run.length].iter_mut().zip(input) {
+                    *best = if *best >= *v || *best != *best { *best } else { *v };
+                }
+            });
+        }
     }
 }
 
 type Backward<'a, R> = (&'a MaxPool, &'a [R], &'a [R], &'a [R], &'a mut [R], &'a mut [R]);
 
-#[inline(always)]
-fn backward<R: Real>((pool, input, output, above, below, workspace): Backward<'_, R>) {
-    let left = &mut workspace[..pool.line()];
-    let lines = output.chunks_exact(left.len()).zip(above.chunks_exact(left.len()));
-    for (k, (output, above)) in lines.enumerate() {
-        left.copy_from_slice(above);
-        pool.runs(k, |run| {
-            let best = &output[run.line..][..run.length];
-            let left = &mut left[run.line..][..run.length];
-            let input = &input[run.image..][..run.length];
-            let below = &mut below[run.image..][..run.length];
-            for k in 0..run.length {
-                let hit = input[k] == best[k];
-                below[k] += if hit { left[k] } else { R::ZERO };
-                left[k] = if hit { R::ZERO } else { left[k] };
-            }
-        });
+struct BackwardKernel;
+
+impl<'a, R: Real> Kernel<Backward<'a, R>> for BackwardKernel {
+    #[inline(always)]
+    fn run((pool, input, output, above, below, workspace): Backward<'a, R>) {
+        let left = &mut workspace[..pool.line()];
+        let lines = output.chunks_exact(left.len()).zip(above.chunks_exact(left.len()));
+        for (k, (output, above)) in lines.enumerate() {
+            left.copy_from_slice(above);
+            pool.runs(k, |run| {
+                let best = &output[run.line..][..run.length];
+                let left = &mut left[run.line..][..run.length];
+                let input = &input[run.image..][..run.length];
+                let below = &mut below[run.image..][..run.length];
+                for k in 0..run.length {
+                    let hit = input[k] == best[k];
+                    below[k] += if hit { left[k] } else { R::ZERO };
+                    left[k] = if hit { R::ZERO } else { left[k] };
+                }
+            });
+        }
     }
 }
 

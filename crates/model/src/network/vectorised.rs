@@ -1,21 +1,27 @@
 //! Loops with the widest vectors of the machine.
 
-/// Calls a function that is inlined, so that its loops use all vectors that the machine has. The
-/// bits are the same on every machine: nothing is fused or reordered.
-pub(super) fn vectorised<A, T>(function: impl FnOnce(A) -> T, arguments: A) -> T {
-    pulp::Arch::new().dispatch(Work { function, arguments })
+/// A loop that is compiled for all vectors that there are. It must be inlined, and so must be all
+/// that it calls.
+pub(super) trait Kernel<A> {
+    fn run(arguments: A);
 }
 
-struct Work<F, A> {
-    function: F,
+/// Runs a loop with the widest vectors of the machine. The bits are the same on every machine:
+/// nothing is fused or reordered.
+pub(super) fn vectorised<K: Kernel<A>, A>(_: K, arguments: A) {
+    pulp::Arch::new().dispatch(Work::<K, A> { arguments, kernel: std::marker::PhantomData });
+}
+
+struct Work<K, A> {
     arguments: A,
+    kernel: std::marker::PhantomData<K>,
 }
 
-impl<A, T, F: FnOnce(A) -> T> pulp::NullaryFnOnce for Work<F, A> {
-    type Output = T;
+impl<K: Kernel<A>, A> pulp::NullaryFnOnce for Work<K, A> {
+    type Output = ();
 
     #[inline(always)]
-    fn call(self) -> T {
-        (self.function)(self.arguments)
+    fn call(self) {
+        K::run(self.arguments);
     }
 }
