@@ -45,24 +45,27 @@ impl Patches {
         self.kernel * self.channels
     }
 
-    /// Calls with each square from a number on: where the image begins, and how far its top and
-    /// its left are from the top and the left of the image with its padding.
+    /// The square with this number, those of one image after those of another.
     #[inline(always)]
-    fn squares(&self, start: usize, count: usize, mut visit: impl FnMut(usize, Square)) {
+    fn square(&self, number: usize) -> Square {
         let squares = self.out[0] * self.out[1];
-        let mut image = start / squares * self.pixels() * self.channels;
-        let mut row = start % squares / self.out[1];
-        let mut column = start % self.out[1];
-        for k in 0..count {
-            visit(k, Square { image, top: row * self.stride, left: column * self.stride });
-            column += 1;
-            if column == self.out[1] {
-                (row, column) = (row + 1, 0);
-            }
-            if row == self.out[0] {
-                (image, row) = (image + self.pixels() * self.channels, 0);
-            }
+        let image = number / squares * self.pixels() * self.channels;
+        let [row, column] = [number % squares / self.out[1], number % squares % self.out[1]];
+        Square { image, row, column, top: row * self.stride, left: column * self.stride }
+    }
+
+    /// The square after this one, without a division.
+    #[inline(always)]
+    fn next(&self, mut square: Square) -> Square {
+        square.column += 1;
+        if square.column == self.out[1] {
+            (square.row, square.column) = (square.row + 1, 0);
         }
+        if square.row == self.out[0] {
+            (square.image, square.row) = (square.image + self.pixels() * self.channels, 0);
+        }
+        (square.top, square.left) = (square.row * self.stride, square.column * self.stride);
+        square
     }
 
     /// What part of the lines of a square is inside of the image.
@@ -86,9 +89,13 @@ impl Patches {
     }
 }
 
+/// A square of an image with its padding.
 #[derive(Clone, Copy)]
 struct Square {
+    /// Where the image starts.
     image: usize,
+    row: usize,
+    column: usize,
     top: usize,
     left: usize,
 }
@@ -102,8 +109,8 @@ impl<'a, R: Real, const LINE: usize> Kernel<(&'a Patches, &'a [R], usize, &'a mu
     fn run((patches, images, start, rows): (&'a Patches, &'a [R], usize, &'a mut [R])) {
         let line = if LINE > 0 { LINE } else { patches.line() };
         let depth = patches.kernel * line;
-        patches.squares(start, rows.len() / depth, |k, square| {
-            let row = &mut rows[k * depth..][..depth];
+        let mut square = patches.square(start);
+        for row in rows.chunks_exact_mut(depth) {
             let (first, end) = patches.inside(square);
             for (y, row) in row.chunks_exact_mut(line).enumerate() {
                 match patches.place(square, y, first) {
@@ -118,7 +125,8 @@ impl<'a, R: Real, const LINE: usize> Kernel<(&'a Patches, &'a [R], usize, &'a mu
                     }
                 }
             }
-        });
+            square = patches.next(square);
+        }
     }
 }
 
@@ -128,16 +136,17 @@ impl<'a, R: Real> Kernel<(&'a Patches, &'a [R], usize, &'a mut [R])> for Scatter
     #[inline(always)]
     fn run((patches, rows, start, images): (&'a Patches, &'a [R], usize, &'a mut [R])) {
         let line = patches.line();
-        let depth = patches.kernel * line;
-        patches.squares(start, rows.len() / depth, |k, square| {
+        let mut square = patches.square(start);
+        for row in rows.chunks_exact(patches.kernel * line) {
             let (first, end) = patches.inside(square);
-            for (y, row) in rows[k * depth..][..depth].chunks_exact(line).enumerate() {
+            for (y, row) in row.chunks_exact(line).enumerate() {
                 if let Some(place) = patches.place(square, y, first) {
                     let row = &row[first..end];
                     let images = &mut images[place..][..row.len()];
                     images.iter_mut().zip(row).for_each(|(image, v)| *image += *v);
                 }
             }
-        });
+            square = patches.next(square);
+        }
     }
 }

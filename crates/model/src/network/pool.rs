@@ -45,7 +45,7 @@ impl MaxPool {
         below: &mut [R],
         workspace: &mut [R],
     ) {
-        vectorised(BackwardKernel, (self, input, output, above, below, workspace));
+        vectorised(Backward, (self, input, output, above, below, workspace));
     }
 
     /// Numbers of a line of the result.
@@ -55,7 +55,7 @@ impl MaxPool {
 
     /// Calls with what meets in a line of the result, in the order of the pixels of each square.
     #[inline(always)]
-    fn runs(&self, line: usize, mut visit: impl FnMut(Run)) {
+    fn runs(&self, line: usize, visit: &mut impl Visit) {
         let [height, width] = self.from;
         let (image, top) = (line / self.out[0], line % self.out[0] * self.stride);
         let c = self.channels;
@@ -73,11 +73,16 @@ impl MaxPool {
                 let together = if self.stride == 1 { end.max(first + 1) - first } else { 1 };
                 for square in (first..end).step_by(together) {
                     let image = (row + square * self.stride + x - self.padding) * c;
-                    visit(Run { line: square * c, image, length: together * c });
+                    visit.run(Run { line: square * c, image, length: together * c });
                 }
             }
         }
     }
+}
+
+/// What is done with runs. A trait, because a closure is not always inlined.
+trait Visit {
+    fn run(&mut self, run: Run);
 }
 
 struct Forward;
@@ -87,38 +92,61 @@ impl<'a, R: Real> Kernel<(&'a MaxPool, &'a [R], &'a mut [R])> for Forward {
     fn run((pool, input, output): (&'a MaxPool, &'a [R], &'a mut [R])) {
         output.fill(R::from_f64(f64::NEG_INFINITY));
         for (k, line) in output.chunks_exact_mut(pool.line()).enumerate() {
-            pool.runs(k, |run| {
-                let input = &input[run.image..][..run.length];
-                for (best, v) in line[run.line..][..run.length].iter_mut().zip(input) {
-                    *best = if *best >= *v || *best != *best { *best } else { *v };
-                }
-            });
+            pool.runs(k, &mut Greatest { input, line });
         }
     }
 }
 
-type Backward<'a, R> = (&'a MaxPool, &'a [R], &'a [R], &'a [R], &'a mut [R], &'a mut [R]);
+struct Greatest<'a, R> {
+    input: &'a [R],
+    line: &'a mut [R],
+}
 
-struct BackwardKernel;
-
-impl<'a, R: Real> Kernel<Backward<'a, R>> for BackwardKernel {
+impl<R: Real> Visit for Greatest<'_, R> {
     #[inline(always)]
-    fn run((pool, input, output, above, below, workspace): Backward<'a, R>) {
+    fn run(&mut self, run: Run) {
+        let input = &self.input[run.image..][..run.length];
+        for (best, v) in self.line[run.line..][..run.length].iter_mut().zip(input) {
+            *best = if *best >= *v || *best != *best { *best } else { *v };
+        }
+    }
+}
+
+type BackwardArguments<'a, R> = (&'a MaxPool, &'a [R], &'a [R], &'a [R], &'a mut [R], &'a mut [R]);
+
+struct Backward;
+
+impl<'a, R: Real> Kernel<BackwardArguments<'a, R>> for Backward {
+    #[inline(always)]
+    fn run((pool, input, output, above, below, workspace): BackwardArguments<'a, R>) {
         let left = &mut workspace[..pool.line()];
         let lines = output.chunks_exact(left.len()).zip(above.chunks_exact(left.len()));
-        for (k, (output, above)) in lines.enumerate() {
+        for (k, (best, above)) in lines.enumerate() {
             left.copy_from_slice(above);
-            pool.runs(k, |run| {
-                let best = &output[run.line..][..run.length];
-                let left = &mut left[run.line..][..run.length];
-                let input = &input[run.image..][..run.length];
-                let below = &mut below[run.image..][..run.length];
-                for k in 0..run.length {
-                    let hit = input[k] == best[k];
-                    below[k] += if hit { left[k] } else { R::ZERO };
-                    left[k] = if hit { R::ZERO } else { left[k] };
-                }
-            });
+            pool.runs(k, &mut Share { input, best, left, below });
+        }
+    }
+}
+
+struct Share<'a, R> {
+    input: &'a [R],
+    best: &'a [R],
+    /// Derivatives that have not found their number.
+    left: &'a mut [R],
+    below: &'a mut [R],
+}
+
+impl<R: Real> Visit for Share<'_, R> {
+    #[inline(always)]
+    fn run(&mut self, run: Run) {
+        let best = &self.best[run.line..][..run.length];
+        let left = &mut self.left[run.line..][..run.length];
+        let input = &self.input[run.image..][..run.length];
+        let below = &mut self.below[run.image..][..run.length];
+        for (((left, below), v), best) in left.iter_mut().zip(below).zip(input).zip(best) {
+            let share = if *v == *best { *left } else { R::ZERO };
+            *below += share;
+            *left -= share;
         }
     }
 }
