@@ -18,7 +18,7 @@ const VECTORS: usize = 2;
 /// Numbers of the widest vectors.
 const WIDEST: usize = 16;
 /// Inner indices at a time: so many rows of a panel stay in the first cache.
-const DEPTH: usize = 192;
+const DEPTH: usize = 256;
 /// Rows at a time, if the left matrix has to be packed; they stay in the second cache.
 const BLOCK: usize = 128;
 /// Columns at a time.
