@@ -1,6 +1,5 @@
 """torch: private steps with Opacus, by hand with ghost norms, and record by record."""
 
-import sys
 import warnings
 
 import torch
@@ -19,8 +18,6 @@ warnings.filterwarnings("ignore")
 def main():
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    if "--memory" in sys.argv:
-        return peak()
     logistic = nn.Sequential(nn.Linear(105, 1, bias=False), nn.Flatten(0))
     x, y = torch.randn(BATCHES, 256, 105), torch.randint(0, 2, (BATCHES, 256)).float()
     hooks("logistic_105_b256", logistic, nn.BCEWithLogitsLoss(), x, y, 100)
@@ -152,7 +149,8 @@ class ResNet(nn.Sequential):
 
 
 def peak():
-    """In a process of its own: the memory of the largest model above what it needs to exist."""
+    """The memory of a step with the largest model above what it needs to exist and to answer."""
+    torch.set_num_threads(1)
     net = ResNet()
     x, y = records(8, (3, 32, 32))
     with torch.no_grad():
