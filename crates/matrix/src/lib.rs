@@ -12,6 +12,7 @@
 
 #![deny(missing_docs)]
 
+mod lanes;
 mod product;
 pub mod vector;
 

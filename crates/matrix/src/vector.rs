@@ -1,10 +1,25 @@
-//! Loops over vectors.
+//! Loops over vectors. Sums run in sixteen parts, which are added in one order: the bits are the
+//! same on every machine.
 
-use undertone_real::Real;
+use pulp::{Arch, NullaryFnOnce};
+use undertone_real::{Real, Slice, SliceMut};
 
-/// `sum a_i b_i`, in double precision.
+mod function;
+
+pub use function::{exp, sigmoid, tanh};
+
+/// Parts of a sum.
+const PARTS: usize = 16;
+
+/// `sum a_i b_i`, in double precision. Panics if the lengths differ.
 pub fn dot<R: Real>(a: &[R], b: &[R]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a.to_f64() * b.to_f64()).sum()
+    assert_eq!(a.len(), b.len(), "lengths of a dot product");
+    let arch = Arch::new();
+    match (R::slice(a), R::slice(b)) {
+        (Slice::F32(a), Slice::F32(b)) => arch.dispatch(Dot { a, b }),
+        (Slice::F64(a), Slice::F64(b)) => arch.dispatch(Dot { a, b }),
+        _ => unreachable!("both hold the same type"),
+    }
 }
 
 /// `sum a_i^2`, in double precision.
@@ -12,7 +27,109 @@ pub fn squared_norm<R: Real>(a: &[R]) -> f64 {
     dot(a, a)
 }
 
-/// `out_i += factor a_i`.
+/// `out_i += factor a_i`, rounded once. Panics if the lengths differ.
 pub fn add_scaled<R: Real>(factor: R, a: &[R], out: &mut [R]) {
-    out.iter_mut().zip(a).for_each(|(out, a)| *out += factor * *a);
+    assert_eq!(a.len(), out.len(), "lengths of a sum");
+    let arch = Arch::new();
+    match (R::slice(&[factor]), R::slice(a), R::slice_mut(out)) {
+        (Slice::F32([factor]), Slice::F32(a), SliceMut::F32(out)) => {
+            arch.dispatch(AddScaled { factor: *factor, a, out });
+        }
+        (Slice::F64([factor]), Slice::F64(a), SliceMut::F64(out)) => {
+            arch.dispatch(AddScaled { factor: *factor, a, out });
+        }
+        _ => unreachable!("all hold the same type"),
+    }
+}
+
+struct Dot<'a, L> {
+    a: &'a [L],
+    b: &'a [L],
+}
+
+impl<L: Copy + Into<f64>> NullaryFnOnce for Dot<'_, L> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        let mut sums = [0.0; PARTS];
+        let ((a, a_rest), (b, b_rest)) = (self.a.as_chunks::<PARTS>(), self.b.as_chunks::<PARTS>());
+        for (a, b) in a.iter().zip(b) {
+            for i in 0..PARTS {
+                sums[i] = a[i].into().mul_add(b[i].into(), sums[i]);
+            }
+        }
+        for (sum, (a, b)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+            *sum = (*a).into().mul_add((*b).into(), *sum);
+        }
+        let mut half = PARTS / 2;
+        while half > 0 {
+            for i in 0..half {
+                sums[i] += sums[i + half];
+            }
+            half /= 2;
+        }
+        sums[0]
+    }
+}
+
+struct AddScaled<'a, L> {
+    factor: L,
+    a: &'a [L],
+    out: &'a mut [L],
+}
+
+impl NullaryFnOnce for AddScaled<'_, f32> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { factor, a, out } = self;
+        out.iter_mut().zip(a).for_each(|(out, a)| *out = factor.mul_add(*a, *out));
+    }
+}
+
+impl NullaryFnOnce for AddScaled<'_, f64> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { factor, a, out } = self;
+        out.iter_mut().zip(a).for_each(|(out, a)| *out = factor.mul_add(*a, *out));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_those_of_the_parts_in_order() {
+        let a: Vec<f64> = (0..37).map(|i| 1.0 / f64::from(i + 1)).collect();
+        let b: Vec<f64> = (0..37).map(|i| f64::from(i).sqrt()).collect();
+        let mut parts = [0.0_f64; PARTS];
+        for i in 0..37 {
+            parts[i % PARTS] = a[i].mul_add(b[i], parts[i % PARTS]);
+        }
+        for half in [8, 4, 2, 1] {
+            for i in 0..half {
+                parts[i] += parts[i + half];
+            }
+        }
+        assert_eq!(dot(&a, &b), parts[0]);
+        assert_eq!(dot::<f32>(&[], &[]), 0.0);
+        assert_eq!(squared_norm(&[3.0_f32, 4.0]), 25.0);
+    }
+
+    #[test]
+    fn squares_of_single_precision_do_not_overflow() {
+        assert_eq!(squared_norm(&[1e30_f32, 0.0]), f64::from(1e30_f32).powi(2));
+    }
+
+    #[test]
+    fn scaled_vectors_are_added() {
+        let mut out = [1.0_f32, 2.0, 3.0];
+        add_scaled(2.0, &[1.0, 0.5, -1.0], &mut out);
+        assert_eq!(out, [3.0, 3.0, 1.0]);
+    }
 }

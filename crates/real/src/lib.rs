@@ -67,7 +67,18 @@ pub trait Real:
     /// Neither infinite nor NaN.
     fn is_finite(self) -> bool;
     /// Says which of the two types a slice holds, for code that has a kernel for each.
+    fn slice(values: &[Self]) -> Slice<'_>;
+    /// The same for a slice that is written.
     fn slice_mut(values: &mut [Self]) -> SliceMut<'_>;
+}
+
+/// A slice of one of the two number types.
+#[derive(Debug)]
+pub enum Slice<'a> {
+    /// Single precision.
+    F32(&'a [f32]),
+    /// Double precision.
+    F64(&'a [f64]),
 }
 
 /// A mutable slice of one of the two number types.
@@ -92,6 +103,9 @@ impl Real for f32 {
     fn is_finite(self) -> bool {
         f32::is_finite(self)
     }
+    fn slice(values: &[Self]) -> Slice<'_> {
+        Slice::F32(values)
+    }
     fn slice_mut(values: &mut [Self]) -> SliceMut<'_> {
         SliceMut::F32(values)
     }
@@ -109,6 +123,9 @@ impl Real for f64 {
     }
     fn is_finite(self) -> bool {
         f64::is_finite(self)
+    }
+    fn slice(values: &[Self]) -> Slice<'_> {
+        Slice::F64(values)
     }
     fn slice_mut(values: &mut [Self]) -> SliceMut<'_> {
         SliceMut::F64(values)
@@ -131,5 +148,7 @@ mod tests {
     fn a_slice_knows_its_type() {
         assert!(matches!(Real::slice_mut(&mut [1.0_f32]), SliceMut::F32([1.0])));
         assert!(matches!(Real::slice_mut(&mut [1.0_f64]), SliceMut::F64([1.0])));
+        assert!(matches!(Real::slice(&[1.0_f32]), Slice::F32([1.0])));
+        assert!(matches!(Real::slice(&[1.0_f64]), Slice::F64([1.0])));
     }
 }

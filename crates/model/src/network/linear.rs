@@ -1,0 +1,203 @@
+//! Linear functions of rows: dense layers, and convolutions as functions of squares.
+
+use std::ops::Range;
+
+use undertone_matrix::{Mat, Packing, multiply, multiply_add, vector};
+use undertone_real::Real;
+
+use super::patches::Patches;
+
+/// Numbers that squares may take at a time: they should stay in the cache between their writing
+/// and their use.
+const GATHERED: usize = 1 << 17;
+
+/// Rows that are multiplied at a time at least: fewer would load the weights too often.
+const LEAST_ROWS: usize = 128;
+
+/// `rows` by `depth` numbers of a record times `depth` by `outputs` weights.
+#[derive(Clone, Debug)]
+pub(super) struct Linear {
+    /// How rows come from the input, if they are not the input itself.
+    pub patches: Option<Patches>,
+    pub rows: usize,
+    pub depth: usize,
+    pub outputs: usize,
+    pub bias: bool,
+    /// Where its parameters start: weights, then biases.
+    pub offset: usize,
+}
+
+/// What computes: memory for squares and products.
+pub(super) struct Tools<'a, R> {
+    pub workspace: &'a mut [R],
+    pub packing: &'a mut Packing<R>,
+}
+
+impl Linear {
+    pub fn weight(&self) -> Range<usize> {
+        self.offset..self.offset + self.weights()
+    }
+
+    pub fn biases(&self) -> Range<usize> {
+        let start = self.offset + self.weights();
+        start..start + if self.bias { self.outputs } else { 0 }
+    }
+
+    pub fn weights(&self) -> usize {
+        self.depth * self.outputs
+    }
+
+    /// Numbers of workspace for any number of records up to `records`.
+    pub fn workspace(&self, records: usize) -> usize {
+        let gathered = self.depth * self.at_a_time().min(records * self.rows);
+        if self.patches.is_some() { gathered } else { 0 }
+    }
+
+    /// Numbers of workspace of [`gram`](Self::gram).
+    pub fn gram_workspace(&self) -> usize {
+        2 * self.rows * self.rows + self.rows * self.depth
+    }
+
+    /// Of all records.
+    pub fn forward<R: Real>(&self, x: &[R], input: &[R], output: &mut [R], tools: Tools<'_, R>) {
+        let weight = Mat::new(&x[self.weight()], self.depth, self.outputs);
+        let total = output.len() / self.outputs;
+        if self.bias {
+            let bias = &x[self.biases()];
+            output.chunks_exact_mut(self.outputs).for_each(|row| row.copy_from_slice(bias));
+        }
+        let packing = tools.packing;
+        self.blocks(input, 0..total, tools.workspace, |rows, matrix| {
+            let out = &mut output[rows.start * self.outputs..rows.end * self.outputs];
+            if self.bias {
+                multiply_add(matrix, weight, out, packing);
+            } else {
+                multiply(matrix, weight, out, packing);
+            }
+        });
+    }
+
+    /// The derivatives by the input of all records.
+    pub fn backward<R: Real>(
+        &self,
+        x: &[R],
+        above: &[R],
+        below: &mut [R],
+        add: bool,
+        tools: Tools<'_, R>,
+    ) {
+        let weight = Mat::new(&x[self.weight()], self.depth, self.outputs).t();
+        let total = above.len() / self.outputs;
+        let Some(patches) = self.patches else {
+            let above = Mat::new(above, total, self.outputs);
+            return if add {
+                multiply_add(above, weight, below, tools.packing);
+            } else {
+                multiply(above, weight, below, tools.packing);
+            };
+        };
+        if !add {
+            below.fill(R::ZERO);
+        }
+        let mut start = 0;
+        while start < total {
+            let count = self.at_a_time().min(total - start);
+            let above = &above[start * self.outputs..][..count * self.outputs];
+            let rows = &mut tools.workspace[..count * self.depth];
+            multiply(Mat::new(above, count, self.outputs), weight, rows, tools.packing);
+            patches.scatter(rows, start, below);
+            start += count;
+        }
+    }
+
+    /// Adds the derivatives by the weights, of records together.
+    pub fn add_gradient<R: Real>(
+        &self,
+        input: &[R],
+        above: &[R],
+        gradient: &mut [R],
+        tools: Tools<'_, R>,
+    ) {
+        let total = above.len() / self.outputs;
+        let packing = tools.packing;
+        self.blocks(input, 0..total, tools.workspace, |rows, matrix| {
+            let count = rows.len();
+            let above = &above[rows.start * self.outputs..rows.end * self.outputs];
+            multiply_add(matrix.t(), Mat::new(above, count, self.outputs), gradient, packing);
+        });
+    }
+
+    /// An upper bound of the squared norm of the derivative by the weights, and by the biases if
+    /// there is one row, of one record, in exact arithmetic.
+    pub fn squared_norm<R: Real>(&self, input: &[R], above: &[R], tools: Tools<'_, R>) -> f64 {
+        if self.rows > 1 {
+            return self.gram(input, above, tools);
+        }
+        let bias = if self.bias { 1.0 } else { 0.0 };
+        (vector::squared_norm(input) + bias) * vector::squared_norm(above)
+    }
+
+    /// The squared norm of a sum of outer products is the sum of the products of the entries of two
+    /// Gram matrices.
+    fn gram<R: Real>(&self, input: &[R], above: &[R], tools: Tools<'_, R>) -> f64 {
+        let (t, packing) = (self.rows, tools.packing);
+        let (grams, workspace) = tools.workspace.split_at_mut(2 * t * t);
+        let (of_input, of_above) = grams.split_at_mut(t * t);
+        let input = match self.patches {
+            Some(patches) => {
+                let rows = &mut workspace[..t * self.depth];
+                patches.gather(input, 0, rows);
+                &*rows
+            }
+            None => input,
+        };
+        let (input, above) = (Mat::new(input, t, self.depth), Mat::new(above, t, self.outputs));
+        multiply(input, input.t(), of_input, packing);
+        multiply(above, above.t(), of_above, packing);
+
+        let lengths: f64 = (0..t)
+            .map(|k| of_input[k * t + k].to_f64() * of_above[k * t + k].to_f64())
+            .map(f64::sqrt)
+            .sum();
+        vector::dot(of_input, of_above) + self.allowance::<R>() * lengths * lengths
+    }
+
+    /// What rounding adds to a squared norm from Gram matrices at most, by the square of the sum of
+    /// the lengths of the outer products.
+    fn allowance<R: Real>(&self) -> f64 {
+        let unit = R::EPSILON.to_f64() / 2.0;
+        let error = |terms: usize| terms as f64 * unit / (1.0 - terms as f64 * unit);
+        // An entry is off by at most so much of the two lengths, whatever the order of the sum.
+        let [input, above] = [self.depth, self.outputs].map(error);
+        // The product that is added in the end rounds as well.
+        let sum = error(self.rows);
+        let entries = input + above + input * above;
+        let doubles = 2.0 * (self.rows * self.rows) as f64 * f64::EPSILON;
+        (entries + 2.0 * sum + sum * sum + doubles) / ((1.0 - input) * (1.0 - above))
+    }
+
+    /// Calls with blocks of rows as matrices.
+    fn blocks<R: Real>(
+        &self,
+        input: &[R],
+        rows: Range<usize>,
+        workspace: &mut [R],
+        mut visit: impl FnMut(Range<usize>, Mat<'_, R>),
+    ) {
+        let Some(patches) = self.patches else {
+            return visit(rows.clone(), Mat::new(input, rows.len(), self.depth));
+        };
+        let mut start = rows.start;
+        while start < rows.end {
+            let count = self.at_a_time().min(rows.end - start);
+            let gathered = &mut workspace[..count * self.depth];
+            patches.gather(input, start, gathered);
+            visit(start..start + count, Mat::new(gathered, count, self.depth));
+            start += count;
+        }
+    }
+
+    fn at_a_time(&self) -> usize {
+        (GATHERED / self.depth).max(LEAST_ROWS)
+    }
+}

@@ -1,0 +1,152 @@
+//! Squares of an image as rows of a matrix, and back.
+
+use undertone_real::Real;
+
+use super::vectorised::{Kernel, vectorised};
+
+/// All squares of an image that lies pixel by pixel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patches {
+    pub channels: usize,
+    /// Height and width.
+    pub size: [usize; 2],
+    pub kernel: usize,
+    pub stride: usize,
+    pub padding: usize,
+    /// How many squares from top to bottom and from left to right.
+    pub out: [usize; 2],
+}
+
+impl Patches {
+    /// How many pixels an image has.
+    pub fn pixels(&self) -> usize {
+        self.size[0] * self.size[1]
+    }
+
+    /// Writes the squares from number `start` on, those of one image after those of another.
+    pub fn gather<R: Real>(&self, images: &[R], start: usize, rows: &mut [R]) {
+        let arguments = (self, images, start, rows);
+        // Short lines are copied without a loop.
+        match self.line() {
+            8 => vectorised(Gather::<8>, arguments),
+            9 => vectorised(Gather::<9>, arguments),
+            21 => vectorised(Gather::<21>, arguments),
+            _ => vectorised(Gather::<0>, arguments),
+        }
+    }
+
+    /// Adds the squares to where they came from.
+    pub fn scatter<R: Real>(&self, rows: &[R], start: usize, images: &mut [R]) {
+        vectorised(Scatter, (self, rows, start, images));
+    }
+
+    /// Numbers of a line of a square.
+    fn line(&self) -> usize {
+        self.kernel * self.channels
+    }
+
+    /// The square with this number, those of one image after those of another.
+    #[inline(always)]
+    fn square(&self, number: usize) -> Square {
+        let squares = self.out[0] * self.out[1];
+        let image = number / squares * self.pixels() * self.channels;
+        let [row, column] = [number % squares / self.out[1], number % squares % self.out[1]];
+        Square { image, row, column, top: row * self.stride, left: column * self.stride }
+    }
+
+    /// The square after this one, without a division.
+    #[inline(always)]
+    fn next(&self, mut square: Square) -> Square {
+        square.column += 1;
+        if square.column == self.out[1] {
+            (square.row, square.column) = (square.row + 1, 0);
+        }
+        if square.row == self.out[0] {
+            (square.image, square.row) = (square.image + self.pixels() * self.channels, 0);
+        }
+        (square.top, square.left) = (square.row * self.stride, square.column * self.stride);
+        square
+    }
+
+    /// What part of the lines of a square is inside of the image.
+    #[inline(always)]
+    fn inside(&self, square: Square) -> (usize, usize) {
+        let first = self.padding.saturating_sub(square.left);
+        let end = (self.size[1] + self.padding - square.left).min(self.kernel);
+        (first * self.channels, end * self.channels)
+    }
+
+    /// Where a line of a square, from some number of it on, is in the images, if it is.
+    #[inline(always)]
+    fn place(&self, square: Square, line: usize, first: usize) -> Option<usize> {
+        let y = (square.top + line).wrapping_sub(self.padding);
+        if y >= self.size[0] {
+            return None;
+        }
+        // In this order nothing is below zero.
+        let pixels = (y * self.size[1] + square.left) * self.channels + first;
+        Some(square.image + pixels - self.padding * self.channels)
+    }
+}
+
+/// A square of an image with its padding.
+#[derive(Clone, Copy)]
+struct Square {
+    /// Where the image starts.
+    image: usize,
+    row: usize,
+    column: usize,
+    top: usize,
+    left: usize,
+}
+
+struct Gather<const LINE: usize>;
+
+impl<'a, R: Real, const LINE: usize> Kernel<(&'a Patches, &'a [R], usize, &'a mut [R])>
+    for Gather<LINE>
+{
+    #[inline(always)]
+    fn run((patches, images, start, rows): (&'a Patches, &'a [R], usize, &'a mut [R])) {
+        let line = if LINE > 0 { LINE } else { patches.line() };
+        let depth = patches.kernel * line;
+        let mut square = patches.square(start);
+        for row in rows.chunks_exact_mut(depth) {
+            let (first, end) = patches.inside(square);
+            for (y, row) in row.chunks_exact_mut(line).enumerate() {
+                match patches.place(square, y, first) {
+                    None => row.fill(R::ZERO),
+                    Some(place) if first == 0 && end == line => {
+                        row.copy_from_slice(&images[place..][..line]);
+                    }
+                    Some(place) => {
+                        row[..first].fill(R::ZERO);
+                        row[first..end].copy_from_slice(&images[place..][..end - first]);
+                        row[end..].fill(R::ZERO);
+                    }
+                }
+            }
+            square = patches.next(square);
+        }
+    }
+}
+
+struct Scatter;
+
+impl<'a, R: Real> Kernel<(&'a Patches, &'a [R], usize, &'a mut [R])> for Scatter {
+    #[inline(always)]
+    fn run((patches, rows, start, images): (&'a Patches, &'a [R], usize, &'a mut [R])) {
+        let line = patches.line();
+        let mut square = patches.square(start);
+        for row in rows.chunks_exact(patches.kernel * line) {
+            let (first, end) = patches.inside(square);
+            for (y, row) in row.chunks_exact(line).enumerate() {
+                if let Some(place) = patches.place(square, y, first) {
+                    let row = &row[first..end];
+                    let images = &mut images[place..][..row.len()];
+                    images.iter_mut().zip(row).for_each(|(image, v)| *image += *v);
+                }
+            }
+            square = patches.next(square);
+        }
+    }
+}
