@@ -43,7 +43,8 @@ impl<'a, R: Real> Row<'a, R> {
     /// At least the squared norm. Infinite or NaN if a number is not finite.
     pub(crate) fn squared_norm(self) -> f64 {
         let (Self::Dense(values) | Self::Sparse(_, values)) = self;
-        let sum: f64 = values.iter().map(|v| v.to_f64() * v.to_f64()).sum();
+        // Whatever the order of the sum, it is off by at most a unit a term.
+        let sum = vector::squared_norm(values);
         let terms = values.len() as f64;
         sum * (1.0 + (terms + 2.0) * f64::EPSILON) + terms * f64::MIN_POSITIVE
     }

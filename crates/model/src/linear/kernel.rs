@@ -72,11 +72,23 @@ impl<R: Real> Sum<'_, R> {
         let mut rows: [&[R]; BLOCK] = [&[]; BLOCK];
         let [mut scores, mut norms, mut signs] = [[0.0; BLOCK]; 3];
         let offset = self.model.offset(self.x);
+        let x = &self.x[..width];
+        // Through memory, or the compiler shuffles lanes in the inner loop to suit the tree.
+        let mut sums = [[[R::ZERO; LANES]; 2]; BLOCK];
+        for (i, row) in rows.iter_mut().enumerate() {
+            // Beyond the batch its last record stands in, and is not used.
+            let record = self.batch.record(first + i.min(count - 1));
+            *row = &self.values[record * width..][..width];
+        }
+        for (pair, sums) in sums.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+            if 2 * pair < count {
+                *sums = partial_sums(rows[2 * pair], rows[2 * pair + 1], x, &self.tail);
+            }
+        }
         for i in 0..count {
             let record = self.batch.record(first + i);
-            let row = &self.values[record * width..][..width];
-            let (score, norm) = score_and_norm(row, &self.x[..width], &self.tail);
-            rows[i] = row;
+            let [dot, square] = sums[i].map(tree);
+            let (score, norm) = score_and_norm(dot, square, rows[i], x);
             scores[i] = score + offset;
             norms[i] = self.model.with_one(norm);
             signs[i] = self.targets[record].to_f64();
@@ -121,10 +133,10 @@ impl<R: Real> Sum<'_, R> {
         let (cs, left_cs) = coefficients.as_chunks::<GROUP>();
         let (out, intercept) = self.out.split_at_mut(self.model.width);
         for (rows, c) in groups.iter().zip(cs) {
-            add_rows(*rows, *c, out, &mut self.tail);
+            add_four(*rows, *c, out, &mut self.tail);
         }
         for (row, c) in left_rows.iter().zip(left_cs) {
-            add_rows([*row], [*c], out, &mut self.tail);
+            add_one(row, *c, out, &mut self.tail);
         }
         if let [intercept] = intercept {
             coefficients.iter().for_each(|c| *intercept += *c);
@@ -132,32 +144,44 @@ impl<R: Real> Sum<'_, R> {
     }
 }
 
-/// The inner product, and at least the squared norm: neither is finite if a number is not.
+/// Partial sums of the products with `x`, and of the squares, of two rows. Two, so that more reads
+/// are under way at once.
 #[inline(always)]
-fn score_and_norm<R: Real>(row: &[R], x: &[R], tail: &Tail<R>) -> (f64, f64) {
-    let [mut dot, mut norm] = [[R::ZERO; LANES]; 2];
-    let (chunks, xs) = (row.as_chunks::<LANES>().0, x.as_chunks::<LANES>().0);
-    for (chunk, x) in chunks.iter().zip(xs) {
+fn partial_sums<R: Real>(r: &[R], s: &[R], x: &[R], tail: &Tail<R>) -> [[[R; LANES]; 2]; 2] {
+    let [mut r_dot, mut r_norm, mut s_dot, mut s_norm] = [[R::ZERO; LANES]; 4];
+    let xs = x.as_chunks::<LANES>().0;
+    let (rs, ss) = (r.as_chunks::<LANES>().0, s.as_chunks::<LANES>().0);
+    for ((r, s), x) in rs.iter().zip(ss).zip(xs) {
         for l in 0..LANES {
-            dot[l] += chunk[l] * x[l];
-            norm[l] += chunk[l] * chunk[l];
+            r_dot[l] += r[l] * x[l];
+            r_norm[l] += r[l] * r[l];
+            s_dot[l] += s[l] * x[l];
+            s_norm[l] += s[l] * s[l];
         }
     }
     if tail.count > 0 {
-        let window = window(row);
+        let (r, s) = (window(r), window(s));
         for l in 0..LANES {
-            let v = window[l] * tail.mask[l];
-            dot[l] += v * tail.x[l];
-            norm[l] += v * v;
+            let (r, s) = (r[l] * tail.mask[l], s[l] * tail.mask[l]);
+            r_dot[l] += r * tail.x[l];
+            r_norm[l] += r * r;
+            s_dot[l] += s * tail.x[l];
+            s_norm[l] += s * s;
         }
     }
-    let (dot, norm) = (tree(dot).to_f64(), tree(norm).to_f64());
+    [[r_dot, r_norm], [s_dot, s_norm]]
+}
+
+/// The inner product, and at least the squared norm: not finite if a number of the row is not.
+#[inline(always)]
+fn score_and_norm<R: Real>(dot: R, norm: R, row: &[R], x: &[R]) -> (f64, f64) {
+    let (dot, norm) = (dot.to_f64(), norm.to_f64());
     // Where single precision overflows or loses digits to underflow, double precision does not.
     if !dot.is_finite() || !(1e-25..f64::INFINITY).contains(&norm) {
         return precisely(row, x);
     }
     // A square, the sums of a lane, and the four levels of the tree.
-    let roundings = (chunks.len() + 8) as f64;
+    let roundings = (row.len() / LANES + 8) as f64;
     (dot, norm * (1.0 + roundings * R::EPSILON.to_f64()))
 }
 
@@ -168,29 +192,43 @@ fn precisely<R: Real>(row: &[R], x: &[R]) -> (f64, f64) {
     (row.dot(x), row.squared_norm())
 }
 
-/// `out += c0 r0 + c1 r1 + ...`, one after the other.
+/// `out += c0 r0 + c1 r1 + c2 r2 + c3 r3`, one after the other.
 #[inline(always)]
-fn add_rows<R: Real, const N: usize>(
-    rows: [&[R]; N],
-    c: [R; N],
-    out: &mut [R],
-    tail: &mut Tail<R>,
-) {
-    let chunks = rows.map(|row| &row.as_chunks::<LANES>().0[..out.len() / LANES]);
-    for (k, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-        for i in 0..N {
-            let row = &chunks[i][k];
-            for l in 0..LANES {
-                out[l] += c[i] * row[l];
-            }
+fn add_four<R: Real>(rows: [&[R]; GROUP], c: [R; GROUP], out: &mut [R], tail: &mut Tail<R>) {
+    let chunks = rows.map(|row| row.as_chunks::<LANES>().0);
+    let [r0, r1, r2, r3] = chunks;
+    let outs = out.as_chunks_mut::<LANES>().0.iter_mut();
+    for ((((out, r0), r1), r2), r3) in outs.zip(r0).zip(r1).zip(r2).zip(r3) {
+        *out = four(*out, [r0, r1, r2, r3], c);
+    }
+    if tail.count > 0 {
+        let [r0, r1, r2, r3] = rows.map(window);
+        tail.sum = four(tail.sum, [&r0, &r1, &r2, &r3], c);
+    }
+}
+
+#[inline(always)]
+fn four<R: Real>(sum: [R; LANES], rows: [&[R; LANES]; GROUP], c: [R; GROUP]) -> [R; LANES] {
+    let mut out = [R::ZERO; LANES];
+    for l in 0..LANES {
+        let two = (sum[l] + c[0] * rows[0][l]) + c[1] * rows[1][l];
+        out[l] = (two + c[2] * rows[2][l]) + c[3] * rows[3][l];
+    }
+    out
+}
+
+/// `out += c row`.
+#[inline(always)]
+fn add_one<R: Real>(row: &[R], c: R, out: &mut [R], tail: &mut Tail<R>) {
+    for (out, row) in out.as_chunks_mut::<LANES>().0.iter_mut().zip(row.as_chunks::<LANES>().0) {
+        for l in 0..LANES {
+            out[l] += c * row[l];
         }
     }
     if tail.count > 0 {
-        for i in 0..N {
-            let window = window(rows[i]);
-            for l in 0..LANES {
-                tail.sum[l] += c[i] * window[l];
-            }
+        let window = window(row);
+        for l in 0..LANES {
+            tail.sum[l] += c * window[l];
         }
     }
 }
