@@ -37,7 +37,6 @@ pub use convex::{Constants, Convex};
 pub use dataset::Dataset;
 pub use linear::Linear;
 pub use loss::Loss;
-pub use mean::Mean;
 pub use mean::{Mean, MeanEstimation};
 pub use model::{Model, ModelError};
 pub use network::Network;
