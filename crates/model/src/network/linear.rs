@@ -50,12 +50,14 @@ impl Linear {
     /// Numbers of workspace for any number of records up to `records`.
     pub fn workspace(&self, records: usize) -> usize {
         let gathered = self.depth * self.at_a_time().min(records * self.rows);
-        if self.patches.is_some() { gathered } else { 0 }
+        self.patches.map_or(0, |patches| gathered + patches.workspace())
     }
 
     /// Numbers of workspace of [`gram`](Self::gram).
     pub fn gram_workspace(&self) -> usize {
-        2 * self.rows * self.rows + self.rows * self.depth
+        let gathered = self.rows * self.depth;
+        let gathered = self.patches.map_or(0, |patches| gathered + patches.workspace());
+        2 * self.rows * self.rows + gathered
     }
 
     /// Of all records.
@@ -110,12 +112,13 @@ impl Linear {
         }
     }
 
-    /// Adds the derivatives by the weights, of records together.
-    pub fn add_gradient<R: Real>(
+    /// Writes or adds the derivatives by the weights, of records together.
+    pub fn gradient<R: Real>(
         &self,
         input: &[R],
         above: &[R],
         gradient: &mut [R],
+        add: bool,
         tools: Tools<'_, R>,
     ) {
         let total = above.len() / self.outputs;
@@ -123,7 +126,12 @@ impl Linear {
         self.blocks(input, 0..total, tools.workspace, |rows, matrix| {
             let count = rows.len();
             let above = &above[rows.start * self.outputs..rows.end * self.outputs];
-            multiply_add(matrix.t(), Mat::new(above, count, self.outputs), gradient, packing);
+            let above = Mat::new(above, count, self.outputs);
+            if add || rows.start > 0 {
+                multiply_add(matrix.t(), above, gradient, packing);
+            } else {
+                multiply(matrix.t(), above, gradient, packing);
+            }
         });
     }
 
@@ -145,8 +153,8 @@ impl Linear {
         let (of_input, of_above) = grams.split_at_mut(t * t);
         let input = match self.patches {
             Some(patches) => {
-                let rows = &mut workspace[..t * self.depth];
-                patches.gather(input, 0, rows);
+                let (rows, workspace) = workspace.split_at_mut(t * self.depth);
+                patches.gather(input, 0, rows, workspace);
                 &*rows
             }
             None => input,
@@ -190,8 +198,8 @@ impl Linear {
         let mut start = rows.start;
         while start < rows.end {
             let count = self.at_a_time().min(rows.end - start);
-            let gathered = &mut workspace[..count * self.depth];
-            patches.gather(input, start, gathered);
+            let (gathered, workspace) = workspace.split_at_mut(count * self.depth);
+            patches.gather(input, start, gathered, workspace);
             visit(start..start + count, Mat::new(gathered, count, self.depth));
             start += count;
         }

@@ -4,6 +4,10 @@ use undertone_real::Real;
 
 use super::vectorised::{Kernel, vectorised};
 
+/// Numbers of short lines that are copied without a loop, from images with their padding: those of
+/// the first layers of well-known networks.
+const LINES: [usize; 3] = [8, 9, 21];
+
 /// All squares of an image that lies pixel by pixel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patches {
@@ -23,21 +27,31 @@ impl Patches {
         self.size[0] * self.size[1]
     }
 
+    /// Numbers of workspace of [`gather`](Self::gather).
+    pub fn workspace(&self) -> usize {
+        let [height, width] = self.padded();
+        if LINES.contains(&self.line()) { height * width * self.channels } else { 0 }
+    }
+
     /// Writes the squares from number `start` on, those of one image after those of another.
-    pub fn gather<R: Real>(&self, images: &[R], start: usize, rows: &mut [R]) {
-        let arguments = (self, images, start, rows);
-        // Short lines are copied without a loop.
+    pub fn gather<R: Real>(&self, images: &[R], start: usize, rows: &mut [R], workspace: &mut [R]) {
+        let short = (self, images, start, &mut *rows, workspace);
         match self.line() {
-            8 => vectorised(Gather::<8>, arguments),
-            9 => vectorised(Gather::<9>, arguments),
-            21 => vectorised(Gather::<21>, arguments),
-            _ => vectorised(Gather::<0>, arguments),
+            8 => vectorised(GatherShort::<8>, short),
+            9 => vectorised(GatherShort::<9>, short),
+            21 => vectorised(GatherShort::<21>, short),
+            _ => vectorised(Gather, (self, images, start, rows)),
         }
     }
 
     /// Adds the squares to where they came from.
     pub fn scatter<R: Real>(&self, rows: &[R], start: usize, images: &mut [R]) {
         vectorised(Scatter, (self, rows, start, images));
+    }
+
+    /// Height and width of an image with its padding.
+    fn padded(&self) -> [usize; 2] {
+        self.size.map(|size| size + 2 * self.padding)
     }
 
     /// Numbers of a line of a square.
@@ -100,14 +114,12 @@ struct Square {
     left: usize,
 }
 
-struct Gather<const LINE: usize>;
+struct Gather;
 
-impl<'a, R: Real, const LINE: usize> Kernel<(&'a Patches, &'a [R], usize, &'a mut [R])>
-    for Gather<LINE>
-{
+impl<'a, R: Real> Kernel<(&'a Patches, &'a [R], usize, &'a mut [R])> for Gather {
     #[inline(always)]
     fn run((patches, images, start, rows): (&'a Patches, &'a [R], usize, &'a mut [R])) {
-        let line = if LINE > 0 { LINE } else { patches.line() };
+        let line = patches.line();
         let depth = patches.kernel * line;
         let mut square = patches.square(start);
         for row in rows.chunks_exact_mut(depth) {
@@ -124,6 +136,36 @@ impl<'a, R: Real, const LINE: usize> Kernel<(&'a Patches, &'a [R], usize, &'a mu
                         row[end..].fill(R::ZERO);
                     }
                 }
+            }
+            square = patches.next(square);
+        }
+    }
+}
+
+struct GatherShort<const LINE: usize>;
+
+type Short<'a, R> = (&'a Patches, &'a [R], usize, &'a mut [R], &'a mut [R]);
+
+impl<'a, R: Real, const LINE: usize> Kernel<Short<'a, R>> for GatherShort<LINE> {
+    #[inline(always)]
+    fn run((patches, images, start, rows, workspace): Short<'a, R>) {
+        let ([_, width], c) = (patches.padded(), patches.channels);
+        let padded = &mut workspace[..patches.workspace()];
+        padded.fill(R::ZERO);
+        let mut square = patches.square(start);
+        let mut image = None;
+        for row in rows.chunks_exact_mut(patches.kernel * LINE) {
+            if image != Some(square.image) {
+                image = Some(square.image);
+                let lines = images[square.image..].chunks_exact(patches.size[1] * c);
+                for (y, line) in lines.take(patches.size[0]).enumerate() {
+                    let place = ((y + patches.padding) * width + patches.padding) * c;
+                    padded[place..][..line.len()].copy_from_slice(line);
+                }
+            }
+            let from = padded[(square.top * width + square.left) * c..].chunks(width * c);
+            for (row, line) in row.chunks_exact_mut(LINE).zip(from) {
+                row.copy_from_slice(&line[..LINE]);
             }
             square = patches.next(square);
         }
