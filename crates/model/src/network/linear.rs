@@ -163,11 +163,19 @@ impl Linear {
         multiply(input, input.t(), of_input, packing);
         multiply(above, above.t(), of_above, packing);
 
-        let lengths: f64 = (0..t)
-            .map(|k| of_input[k * t + k].to_f64() * of_above[k * t + k].to_f64())
-            .map(f64::sqrt)
-            .sum();
-        vector::dot(of_input, of_above) + self.allowance::<R>() * lengths * lengths
+        // So much is lost at most where numbers are too small.
+        let least =
+            if size_of::<R>() == 4 { f64::from(f32::from_bits(1)) } else { f64::from_bits(1) };
+        let [lost_input, lost_above] = [self.depth, self.outputs].map(|n| n as f64 * least);
+        let [mut outer, mut of_rows, mut of_derivatives] = [0.0; 3];
+        for k in (0..t * t).step_by(t + 1) {
+            let a = (of_input[k].to_f64() + lost_input).sqrt();
+            let d = (of_above[k].to_f64() + lost_above).sqrt();
+            (outer, of_rows, of_derivatives) = (outer + a * d, of_rows + a, of_derivatives + d);
+        }
+        let lost = lost_input * of_derivatives * of_derivatives + lost_above * of_rows * of_rows;
+        let rounding = self.allowance::<R>() * outer * outer;
+        vector::dot(of_input, of_above) + rounding + 4.0 * lost
     }
 
     /// What rounding adds to a squared norm from Gram matrices at most, by the square of the sum of
