@@ -23,6 +23,8 @@ pub(super) struct Linear {
     pub depth: usize,
     pub outputs: usize,
     pub bias: bool,
+    /// Whether lines of squares are gathered, and not whole squares.
+    pub by_lines: bool,
     /// Where its parameters start: weights, then biases.
     pub offset: usize,
 }
@@ -47,8 +49,17 @@ impl Linear {
         self.depth * self.outputs
     }
 
+    /// Whether lines should be gathered: not if a record has few squares, which are multiplied
+    /// faster together with those of other records, nor if lines are short.
+    pub fn prefers_lines(patches: Option<Patches>) -> bool {
+        patches.is_some_and(|p| p.out[0] * p.out[1] >= LEAST_ROWS && p.line() >= 64)
+    }
+
     /// Numbers of workspace for any number of records up to `records`.
     pub fn workspace(&self, records: usize) -> usize {
+        if let Some(patches) = self.lines() {
+            return patches.lines_workspace();
+        }
         let gathered = self.depth * self.at_a_time().min(records * self.rows);
         self.patches.map_or(0, |patches| gathered + patches.workspace())
     }
@@ -69,6 +80,24 @@ impl Linear {
             output.chunks_exact_mut(self.outputs).for_each(|row| row.copy_from_slice(bias));
         }
         let packing = tools.packing;
+        if let Some(patches) = self.lines() {
+            let (t, line) = (self.rows, patches.line());
+            let lines = &mut tools.workspace[..patches.lines_workspace()];
+            let images = input.chunks_exact(patches.pixels() * patches.channels);
+            for (image, out) in images.zip(output.chunks_exact_mut(t * self.outputs)) {
+                patches.gather_lines(image, lines);
+                for (k, weight) in x[self.weight()].chunks_exact(line * self.outputs).enumerate() {
+                    let lines = Mat::new(&lines[patches.lines(k)], t, line);
+                    let weight = Mat::new(weight, line, self.outputs);
+                    if self.bias || k > 0 {
+                        multiply_add(lines, weight, out, packing);
+                    } else {
+                        multiply(lines, weight, out, packing);
+                    }
+                }
+            }
+            return;
+        }
         self.blocks(input, 0..total, tools.workspace, |rows, matrix| {
             let out = &mut output[rows.start * self.outputs..rows.end * self.outputs];
             if self.bias {
@@ -101,6 +130,21 @@ impl Linear {
         if !add {
             below.fill(R::ZERO);
         }
+        if self.by_lines {
+            let (t, line) = (self.rows, patches.line());
+            let lines = &mut tools.workspace[..patches.lines_workspace()];
+            let images = below.chunks_exact_mut(patches.pixels() * patches.channels);
+            for (above, image) in above.chunks_exact(t * self.outputs).zip(images) {
+                lines.fill(R::ZERO);
+                let above = Mat::new(above, t, self.outputs);
+                for (k, weight) in x[self.weight()].chunks_exact(line * self.outputs).enumerate() {
+                    let weight = Mat::new(weight, line, self.outputs).t();
+                    multiply_add(above, weight, &mut lines[patches.lines(k)], tools.packing);
+                }
+                patches.scatter_lines(lines, image);
+            }
+            return;
+        }
         let mut start = 0;
         while start < total {
             let count = self.at_a_time().min(total - start);
@@ -123,6 +167,25 @@ impl Linear {
     ) {
         let total = above.len() / self.outputs;
         let packing = tools.packing;
+        if let Some(patches) = self.lines() {
+            let (t, line) = (self.rows, patches.line());
+            let lines = &mut tools.workspace[..patches.lines_workspace()];
+            let images = input.chunks_exact(patches.pixels() * patches.channels);
+            for (r, (image, above)) in images.zip(above.chunks_exact(t * self.outputs)).enumerate()
+            {
+                patches.gather_lines(image, lines);
+                let above = Mat::new(above, t, self.outputs);
+                for (k, out) in gradient.chunks_exact_mut(line * self.outputs).enumerate() {
+                    let lines = Mat::new(&lines[patches.lines(k)], t, line).t();
+                    if add || r > 0 {
+                        multiply_add(lines, above, out, packing);
+                    } else {
+                        multiply(lines, above, out, packing);
+                    }
+                }
+            }
+            return;
+        }
         self.blocks(input, 0..total, tools.workspace, |rows, matrix| {
             let count = rows.len();
             let above = &above[rows.start * self.outputs..rows.end * self.outputs];
@@ -142,7 +205,15 @@ impl Linear {
             return self.gram(input, above, tools);
         }
         let bias = if self.bias { 1.0 } else { 0.0 };
-        (vector::squared_norm(input) + bias) * vector::squared_norm(above)
+        let row = match self.patches {
+            Some(patches) => {
+                let (row, workspace) = tools.workspace.split_at_mut(self.depth);
+                patches.gather(input, 0, row, workspace);
+                &*row
+            }
+            None => input,
+        };
+        (vector::squared_norm(row) + bias) * vector::squared_norm(above)
     }
 
     /// The squared norm of a sum of outer products is the sum of the products of the entries of two
@@ -211,6 +282,10 @@ impl Linear {
             visit(start..start + count, Mat::new(gathered, count, self.depth));
             start += count;
         }
+    }
+
+    fn lines(&self) -> Option<Patches> {
+        self.patches.filter(|_| self.by_lines)
     }
 
     fn at_a_time(&self) -> usize {

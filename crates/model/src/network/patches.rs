@@ -1,5 +1,7 @@
 //! Squares of an image as rows of a matrix, and back.
 
+use std::ops::Range;
+
 use undertone_real::Real;
 
 use super::vectorised::{Kernel, vectorised};
@@ -49,13 +51,50 @@ impl Patches {
         vectorised(Scatter, (self, rows, start, images));
     }
 
+    /// Numbers of [`gather_lines`](Self::gather_lines).
+    pub fn lines_workspace(&self) -> usize {
+        let lines: usize = (0..self.planes()).map(|plane| self.plane(plane)).sum();
+        lines * self.out[1] * self.line()
+    }
+
+    /// Writes every line of the squares of one image once, although up to as many squares share it
+    /// as they have lines: those of squares that begin in the same row lie next to each other, and
+    /// rows that are a stride apart do, so that the lines with one number of all squares are one
+    /// matrix.
+    pub fn gather_lines<R: Real>(&self, image: &[R], lines: &mut [R]) {
+        vectorised(GatherLines, (self, image, lines));
+    }
+
+    /// Adds the lines to where they came from.
+    pub fn scatter_lines<R: Real>(&self, lines: &[R], image: &mut [R]) {
+        vectorised(ScatterLines, (self, lines, image));
+    }
+
+    /// Where the lines with one number of all squares are.
+    pub fn lines(&self, number: usize) -> Range<usize> {
+        let before: usize = (0..number % self.stride).map(|plane| self.plane(plane)).sum();
+        let row = self.out[1] * self.line();
+        let start = (before + number / self.stride) * row;
+        start..start + self.out[0] * row
+    }
+
+    /// How many rows of the image begin a line that are as far from the first as a plane says, by
+    /// the stride.
+    fn plane(&self, plane: usize) -> usize {
+        self.out[0] + (self.kernel - 1 - plane) / self.stride
+    }
+
+    fn planes(&self) -> usize {
+        self.stride.min(self.kernel)
+    }
+
     /// Height and width of an image with its padding.
     fn padded(&self) -> [usize; 2] {
         self.size.map(|size| size + 2 * self.padding)
     }
 
     /// Numbers of a line of a square.
-    fn line(&self) -> usize {
+    pub fn line(&self) -> usize {
         self.kernel * self.channels
     }
 
@@ -189,6 +228,56 @@ impl<'a, R: Real> Kernel<(&'a Patches, &'a [R], usize, &'a mut [R])> for Scatter
                 }
             }
             square = patches.next(square);
+        }
+    }
+}
+
+struct GatherLines;
+
+impl<'a, R: Real> Kernel<(&'a Patches, &'a [R], &'a mut [R])> for GatherLines {
+    #[inline(always)]
+    fn run((patches, image, lines): (&'a Patches, &'a [R], &'a mut [R])) {
+        let mut rows = lines.chunks_exact_mut(patches.out[1] * patches.line());
+        for plane in 0..patches.planes() {
+            for (k, row) in rows.by_ref().take(patches.plane(plane)).enumerate() {
+                let top = plane + k * patches.stride;
+                for (column, line) in row.chunks_exact_mut(patches.line()).enumerate() {
+                    let left = column * patches.stride;
+                    let square = Square { image: 0, row: 0, column, top, left };
+                    let (first, end) = patches.inside(square);
+                    line[..first].fill(R::ZERO);
+                    line[end..].fill(R::ZERO);
+                    let line = &mut line[first..end];
+                    match patches.place(square, 0, first) {
+                        Some(place) => line.copy_from_slice(&image[place..][..line.len()]),
+                        None => line.fill(R::ZERO),
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct ScatterLines;
+
+impl<'a, R: Real> Kernel<(&'a Patches, &'a [R], &'a mut [R])> for ScatterLines {
+    #[inline(always)]
+    fn run((patches, lines, image): (&'a Patches, &'a [R], &'a mut [R])) {
+        let mut rows = lines.chunks_exact(patches.out[1] * patches.line());
+        for plane in 0..patches.planes() {
+            for (k, row) in rows.by_ref().take(patches.plane(plane)).enumerate() {
+                let top = plane + k * patches.stride;
+                for (column, line) in row.chunks_exact(patches.line()).enumerate() {
+                    let left = column * patches.stride;
+                    let square = Square { image: 0, row: 0, column, top, left };
+                    let (first, end) = patches.inside(square);
+                    if let Some(place) = patches.place(square, 0, first) {
+                        let line = &line[first..end];
+                        let image = &mut image[place..][..line.len()];
+                        image.iter_mut().zip(line).for_each(|(image, v)| *image += *v);
+                    }
+                }
+            }
         }
     }
 }

@@ -318,6 +318,13 @@ fn a_first_layer_without_weights_is_skipped_backwards() {
 }
 
 #[test]
+fn a_single_square_need_not_be_the_image() {
+    let layers = vec![conv(5, 3, 1, 1), TANH, conv(4, 2, 2, 0), Layer::Flatten, conv(3, 1, 1, 0)];
+    let network = forced(Network::new([2, 3, 3], layers, Loss::CrossEntropy).unwrap(), true);
+    check(&network, &images::<f64>(&network, 5, 1), 2);
+}
+
+#[test]
 fn the_first_of_equal_numbers_is_the_greatest() {
     let layers = vec![
         conv(1, 1, 1, 0),
@@ -336,4 +343,61 @@ fn the_first_of_equal_numbers_is_the_greatest() {
     network.gradient(&[2.0, 0.5, 1.0], Batch::all(&data), &mut Scratch::default(), &mut gradient);
     // 6.5 scores; only one of the two threes counts.
     assert_eq!(gradient, [6.5 * 3.0, 6.5, 6.5 * 6.5]);
+}
+
+#[test]
+fn lines_give_what_squares_give() {
+    use undertone_matrix::Packing;
+
+    use super::linear::{Linear, Tools};
+    use super::patches::Patches;
+    for (size, kernel, stride, padding) in
+        [([7, 6], 3, 1, 1), ([8, 9], 3, 2, 1), ([9, 7], 2, 3, 0), ([6, 6], 5, 2, 2)]
+    {
+        let out = size.map(|n: usize| (n + 2 * padding - kernel) / stride + 1);
+        let patches = Patches { channels: 3, size, kernel, stride, padding, out };
+        let (rows, depth) = (out[0] * out[1], kernel * kernel * 3);
+        let numbers = |count: usize, seed| Source::new(seed, 0).uniform(-1.0, 1.0, count);
+        let records = 2;
+        let x = numbers(depth * 4 + 4, 1);
+        let input = numbers(records * patches.pixels() * 3, 2);
+        let above = numbers(records * rows * 4, 3);
+        let results = [false, true].map(|by_lines| {
+            let patches = Some(patches);
+            let linear =
+                Linear { patches, rows, depth, outputs: 4, bias: true, by_lines, offset: 0 };
+            let mut workspace = vec![f64::NAN; linear.workspace(records)];
+            let mut packing = Packing::default();
+            let mut all = [vec![0.5; above.len()], vec![0.5; input.len()], vec![0.5; depth * 4]];
+            let [output, below, gradient] = &mut all;
+            for add in [false, true] {
+                let (workspace, packing) = (&mut workspace[..], &mut packing);
+                linear.forward(&x, &input, output, Tools { workspace, packing });
+                linear.backward(&x, &above, below, add, Tools { workspace, packing });
+                linear.gradient(&input, &above, gradient, add, Tools { workspace, packing });
+            }
+            all
+        });
+        for (squares, lines) in results[0].iter().flatten().zip(results[1].iter().flatten()) {
+            assert!((squares - lines).abs() < 1e-13, "{squares} {lines}");
+        }
+    }
+}
+
+#[test]
+fn tables_may_keep_what_sums_do_not() {
+    let network = small(TANH);
+    assert_ne!(network.plans.gradient.deferred, network.plans.table.deferred);
+    let data = images::<f64>(&network, 5, 1);
+    let scratch = &mut Scratch::default();
+    let mut table = Table::new(&network, 5);
+    let x = network.initial::<f64>(3);
+    let y: Vec<f64> = x.iter().map(|v| v * 1.1 + 0.01).collect();
+    let [mut sum, mut before, mut out] = [(); 3].map(|()| vec![0.0; x.len()]);
+    network.exchange(&x, Batch::all(&data), 0.3, &mut table, scratch, &mut before);
+    network.exchange(&y, Batch::all(&data), 0.3, &mut table, scratch, &mut out);
+    network.clipped_sum(&y, Batch::all(&data), 0.3, scratch, &mut sum);
+    for ((sum, before), out) in sum.iter().zip(&before).zip(&out) {
+        assert!((sum - before - out).abs() < 1e-12, "{sum} {before} {out}");
+    }
 }
