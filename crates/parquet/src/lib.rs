@@ -1,0 +1,2 @@
+//! Columns of Parquet files.
+//! It never knows a recipe; it never needs Arrow.
