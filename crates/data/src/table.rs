@@ -207,11 +207,30 @@ pub(crate) fn each_record(
         if !more {
             return Ok(());
         }
-        let line = record.position().map_or(1, csv::Position::line) + dialect.skip;
+        let line = record.position().map_or(1, |place| line_of(rest, place, dialect));
         let blank = record.len() == 1 && record[0].trim_ascii().is_empty();
         if !blank && !take(line, &record)? {
             return Ok(());
         }
+    }
+}
+
+/// The line of a record: its position is where reading began, before lines that were skipped.
+fn line_of(bytes: &[u8], place: &csv::Position, dialect: &Dialect) -> u64 {
+    let mut line = place.line() + dialect.skip;
+    let mut rest = bytes.get(place.byte() as usize..).unwrap_or_default();
+    loop {
+        rest = match rest {
+            [b'\r', b'\n', after @ ..] | [b'\n', after @ ..] => after,
+            [first, ..] if Some(*first) == dialect.comment => {
+                match rest.iter().position(|byte| *byte == b'\n') {
+                    Some(end) => &rest[end + 1..],
+                    None => return line,
+                }
+            }
+            _ => return line,
+        };
+        line += 1;
     }
 }
 

@@ -122,11 +122,6 @@ impl TargetReader {
         Ok(Self { kind, dictionary, positive, trim: plan.trim.clone(), range, guessed, clamped: 0 })
     }
 
-    /// Whether there is anything to read.
-    pub fn is_none(&self) -> bool {
-        self.kind == Kind::None
-    }
-
     /// Nothing is to be predicted.
     pub fn none() -> Self {
         let plan = TargetPlan { kind: Some(TargetKind::None), ..TargetPlan::default() };

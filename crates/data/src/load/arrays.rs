@@ -21,7 +21,7 @@ pub(super) fn load<R: Real>(
     let [file] = &files[..] else {
         return Err(DataError::recipe("files", "arrays are read from one `file`"));
     };
-    let place = Place { recipe, format, sources };
+    let place = Place { format, sources };
     let mut targets = TargetReader::new(recipe.target.as_ref())?;
     let train = place.part(file, recipe.member.as_deref(), recipe.labels.as_deref())?;
     let test = match (&recipe.test, &recipe.test_member) {
@@ -93,7 +93,6 @@ pub(super) fn cifar<R: Real>(recipe: &Recipe, sources: &Sources) -> Result<Parts
 }
 
 struct Place<'a> {
-    recipe: &'a Recipe,
     format: Format,
     sources: &'a Sources,
 }
