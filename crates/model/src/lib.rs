@@ -12,13 +12,30 @@
 
 #![deny(missing_docs)]
 
+mod clip;
+mod convex;
 pub mod dataset;
+mod exponential;
+#[cfg(test)]
+pub(crate) mod laws;
+mod linear;
+mod loss;
 mod mean;
+pub mod measure;
 mod objective;
+mod part;
+pub mod partition;
+mod row;
+mod softmax;
 pub mod synthetic;
 mod table;
 
+pub use convex::{Constants, Convex};
 pub use dataset::Dataset;
-pub use mean::Mean;
+pub use linear::Linear;
+pub use loss::Loss;
+pub use mean::{Mean, MeanEstimation};
 pub use objective::{Batch, Clipped, Objective, Scratch, factor};
+pub use part::Part;
+pub use softmax::Softmax;
 pub use table::{Table, Tabled};

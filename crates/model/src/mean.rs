@@ -2,6 +2,12 @@
 
 use undertone_real::Real;
 
+use crate::clip::{clip_factor, narrow};
+use crate::convex::{Constants, Convex};
+use crate::objective::{Batch, Clipped, Objective, Scratch};
+use crate::part::Part;
+use crate::row::Row;
+
 /// `f(x) = 1/2 sum_d |x - d|^2` over some records `d`. Strongly convex and smooth with constant
 /// equal to the number of records; its minimiser is their mean.
 #[derive(Clone, PartialEq)]
@@ -45,9 +51,97 @@ impl Mean {
     }
 }
 
+/// The same as an [`Objective`], record by record: half the squared distances of `x` to the
+/// features. A gradient is `x` less the record, and that is what is clipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeanEstimation {
+    dimension: usize,
+}
+
+impl MeanEstimation {
+    /// Of records with so many numbers.
+    pub fn new(dimension: usize) -> Self {
+        Self { dimension }
+    }
+
+    /// `mean`.
+    pub fn parts(&self) -> Vec<Part> {
+        vec![Part::new("mean", &[self.dimension])]
+    }
+}
+
+impl<R: Real> Objective<R> for MeanEstimation {
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn loss(&self, x: &[R], batch: Batch<'_, R>, scratch: &mut Scratch<R>) -> f64 {
+        let (row, _) = scratch.take(self.dimension);
+        let mut sum = 0.0;
+        for record in batch.iter() {
+            batch.data().write_row(record, row);
+            sum += row.iter().zip(x).map(|(d, x)| (x.to_f64() - d.to_f64()).powi(2)).sum::<f64>();
+        }
+        sum / 2.0
+    }
+
+    fn clipped_sum(
+        &self,
+        x: &[R],
+        batch: Batch<'_, R>,
+        clip: f64,
+        scratch: &mut Scratch<R>,
+        out: &mut [R],
+    ) -> Clipped {
+        let (row, _) = scratch.take(self.dimension);
+        let mut clipped = Clipped::default();
+        out.fill(R::ZERO);
+        for record in batch.iter() {
+            batch.data().write_row(record, row);
+            row.iter_mut().zip(x).for_each(|(d, x)| *d = *x - *d);
+            let squared = Row::Dense(row).squared_norm();
+            let Some(factor) = clip_factor::<R>(squared, clip, &mut clipped) else { continue };
+            if factor < 1.0 {
+                row.iter_mut().for_each(|d| *d = narrow(factor, *d));
+            }
+            out.iter_mut().zip(&*row).for_each(|(out, d)| *out += *d);
+        }
+        clipped
+    }
+
+    /// The mean itself is what is said of every record.
+    fn outputs(&self) -> usize {
+        self.dimension
+    }
+
+    fn scores(&self, x: &[R], _: Batch<'_, R>, _: &mut Scratch<R>, out: &mut [R]) {
+        out.chunks_exact_mut(self.dimension).for_each(|out| out.copy_from_slice(x));
+    }
+}
+
+impl<R: Real> Convex<R> for MeanEstimation {
+    fn constants(&self, _: f64) -> Constants {
+        Constants { lipschitz: None, smoothness: Some(1.0), strong_convexity: Some(1.0) }
+    }
+
+    fn hessian_vector(
+        &self,
+        _: &[R],
+        batch: Batch<'_, R>,
+        vector: &[R],
+        _: &mut Scratch<R>,
+        out: &mut [R],
+    ) {
+        let n = R::from_f64(batch.len() as f64);
+        out.iter_mut().zip(vector).for_each(|(out, v)| *out = n * *v);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dataset::{Dataset, Features, Targets};
+    use crate::laws;
 
     #[test]
     fn the_gradient_is_that_of_the_squared_distances() {
@@ -65,5 +159,31 @@ mod tests {
             less[k] -= h;
             assert!((gradient[k] - (loss(&more) - loss(&less)) / (2.0 * h)).abs() < 1e-8);
         }
+    }
+
+    /// Invariant I8 and the other laws.
+    #[test]
+    fn the_laws_hold() {
+        fn check<R: Real>() {
+            for features in [laws::features(20, 5, 1), laws::sparse_features(20, 5, 1)] {
+                let data = Dataset::<R>::new(features, Targets::None).unwrap();
+                laws::check(&MeanEstimation::new(5), &data, 3);
+            }
+        }
+        check::<f32>();
+        check::<f64>();
+    }
+
+    #[test]
+    fn both_forms_agree() {
+        let Features::Dense { values, .. } = laws::features(20, 5, 1) else { unreachable!() };
+        let mean = Mean::new(5, &values);
+        let data = Dataset::new(Features::Dense { width: 5, values }, Targets::None).unwrap();
+        let objective = MeanEstimation::new(5);
+        let x = laws::point(&objective, 1);
+        let (mut a, mut b) = ([0.0; 5], [0.0; 5]);
+        mean.gradient(&x, &mut a);
+        objective.gradient(&x, Batch::all(&data), &mut Scratch::default(), &mut b);
+        assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12));
     }
 }

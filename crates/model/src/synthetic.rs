@@ -1,7 +1,17 @@
 //! Data sets that are drawn from a seed: same seed, same data on every machine.
 
+mod census;
+mod images;
+mod mixture;
+mod regression;
+
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
+
+pub use census::census;
+pub use images::images;
+pub use mixture::gaussian_mixture;
+pub use regression::{Regression, linear_regression};
 
 /// The data of one node, drawn independently of that of the others.
 #[derive(Debug)]
@@ -42,9 +52,86 @@ impl Source {
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }
 
-    fn unit(&mut self) -> f64 {
+    /// Uniform in `[0, 1)`.
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
+
+    /// Numbers that belong to no node.
+    pub(crate) fn named(seed: u64, stream: Stream) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream((1 << 32) + stream as u64);
+        Self(rng)
+    }
+
+    /// Standard normal. Unlike [`normal`](Self::normal), which golden traces hold fast, it does not
+    /// depend on the machine's logarithm and cosine.
+    pub(crate) fn gaussian(&mut self) -> f64 {
+        let (u, v) = (1.0 - self.unit(), self.unit());
+        (-2.0 * libm::log(u)).sqrt() * libm::cos(std::f64::consts::TAU * v)
+    }
+
+    /// Whether something of this probability happens.
+    pub(crate) fn happens(&mut self, probability: f64) -> bool {
+        self.unit() < probability
+    }
+
+    /// Uniform below `n`, to within 2^-64 n.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.0.next_u64()) * n as u128) >> 64) as usize
+    }
+
+    /// One of some things with these weights.
+    pub(crate) fn one_of(&mut self, weights: &[f64]) -> usize {
+        let mut left = self.unit() * weights.iter().sum::<f64>();
+        for (k, weight) in weights.iter().enumerate() {
+            left -= weight;
+            if left < 0.0 {
+                return k;
+            }
+        }
+        weights.len() - 1
+    }
+
+    /// In an order of which all are equally likely.
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+
+    /// The logarithm of a Gamma variable with scale one. Its logarithm, because for small shapes
+    /// the variable itself underflows.
+    ///
+    /// # References
+    ///
+    /// Marsaglia and Tsang 2000; their section 6 for shapes below one.
+    pub(crate) fn ln_gamma(&mut self, shape: f64) -> f64 {
+        if shape < 1.0 {
+            let boost = libm::log(1.0 - self.unit()) / shape;
+            return self.ln_gamma(shape + 1.0) + boost;
+        }
+        let d = shape - 1.0 / 3.0;
+        let c = 1.0 / (9.0 * d).sqrt();
+        loop {
+            let x = self.gaussian();
+            let v = (1.0 + c * x) * (1.0 + c * x) * (1.0 + c * x);
+            let u = 1.0 - self.unit();
+            if v > 0.0 && libm::log(u) < 0.5 * x * x + d * (1.0 - v + libm::log(v)) {
+                return libm::log(d * v);
+            }
+        }
+    }
+}
+
+/// Streams of random numbers that belong to no node, by name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stream {
+    Partition = 0,
+    Census = 1,
+    Images = 2,
+    Mixture = 3,
+    Regression = 4,
 }
 
 #[cfg(test)]
@@ -74,5 +161,33 @@ mod tests {
         // The variance is less than that of a uniform number on [-1, 1].
         assert!((mean - expected).abs() < Z * (1.0 / 3.0 / n as f64).sqrt(), "{mean} {expected}");
         assert!(values.iter().all(|v| v.abs() <= 1.0));
+    }
+
+    #[test]
+    fn gamma_numbers_have_their_moments() {
+        let n = 200_000;
+        for shape in [0.3, 1.0, 4.5] {
+            let mut source = Source::new(3, 0);
+            let values: Vec<f64> = (0..n).map(|_| source.ln_gamma(shape).exp()).collect();
+            let mean = values.iter().sum::<f64>() / f64::from(n);
+            assert!((mean - shape).abs() < Z * (shape / f64::from(n)).sqrt(), "{mean} {shape}");
+            let square = values.iter().map(|v| v * v).sum::<f64>() / f64::from(n);
+            assert!((square / (shape * (shape + 1.0)) - 1.0).abs() < 0.05, "{square} {shape}");
+        }
+        assert!(Source::new(3, 0).ln_gamma(1e-4).is_finite());
+    }
+
+    #[test]
+    fn a_shuffle_reaches_every_order() {
+        let mut counts = [0_u32; 6];
+        let mut source = Source::named(1, Stream::Partition);
+        for _ in 0..60_000 {
+            let mut items = [0, 1, 2];
+            source.shuffle(&mut items);
+            counts[items[0] * 2 + usize::from(items[1] > items[2])] += 1;
+        }
+        let expected = 10_000.0;
+        let deviation = Z * f64::sqrt(expected * 5.0 / 6.0);
+        assert!(counts.iter().all(|c| (f64::from(*c) - expected).abs() < deviation), "{counts:?}");
     }
 }
