@@ -83,6 +83,13 @@ impl<'a> Array<'a> {
         })
     }
 
+    /// The bytes of one record, if it is made of bytes that lie together.
+    pub fn byte_row(&self, record: usize) -> Option<&'a [u8]> {
+        let whole = self.element == Element::U8 && !self.columns_first;
+        let width = self.width();
+        whole.then(|| &self.bytes[record * width..][..width])
+    }
+
     /// Where the `k`-th number of a record is if the first index runs fastest.
     fn mirrored(&self, record: usize, k: usize, records: usize) -> usize {
         let (mut rest, mut index, mut stride) = (k, record, self.width() * records);

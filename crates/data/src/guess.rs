@@ -41,7 +41,7 @@ pub fn guess(file: &str, sources: &Sources) -> Result<Guess, DataError> {
         Format::Parquet => columns(&bytes, sources, file, &mut recipe, &mut notes)?,
         Format::Idx => {
             let labels = file.replace("images-idx3", "labels-idx1");
-            if labels != file && sources.find(&labels).is_ok() {
+            if labels != file && sources.has(&labels) {
                 notes.push(format!("labels are taken from {labels}"));
                 recipe.labels = Some(labels);
             }

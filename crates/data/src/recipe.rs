@@ -9,6 +9,8 @@ mod named;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use undertone_model::partition::Partition;
+
 use crate::error::DataError;
 
 pub use named::{names, text};
@@ -101,9 +103,9 @@ pub struct Recipe {
     /// How records lie in memory; decided by their width if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layout: Option<Layout>,
-    /// How records are dealt out to nodes; not read here.
+    /// How records are dealt out to nodes, by whoever has nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub split: Option<Value>,
+    pub split: Option<Partition>,
 }
 
 /// Kinds of files. Any of them may be packed with gzip or xz.

@@ -74,6 +74,14 @@ impl<R: Real> Rows<R> {
         Ok(())
     }
 
+    /// A record of bytes, each standing for the number in the table.
+    pub fn push_bytes(&mut self, bytes: &[u8], table: &[R; 256]) {
+        debug_assert!(self.dense == Some(bytes.len()), "sparse records come with places");
+        let start = self.values.len();
+        self.values.extend(bytes.iter().map(|byte| table[usize::from(*byte)]));
+        self.shorten(start);
+    }
+
     /// All records; sparse ones are of this width.
     pub fn finish(self, width: usize) -> Features<R> {
         let Self { dense, values, starts, columns, .. } = self;
@@ -93,6 +101,11 @@ impl<R: Real> Rows<R> {
             fit(row, bound, &mut self.scratch);
         }
     }
+}
+
+/// Bytes as numbers from 0 to 1.
+pub(crate) fn bytes_by_255<R: Real>() -> [R; 256] {
+    std::array::from_fn(|byte| R::from_f64(byte as f64 / 255.0))
 }
 
 /// The L2 norm, in double precision.

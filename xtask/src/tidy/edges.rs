@@ -12,6 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("matrix", &["real"]),
     ("model", &["matrix", "real"]),
     ("data", &["model", "real"]),
+    ("parquet", &["data"]),
     ("protocol", &["graph", "privacy", "real"]),
     ("node", &["graph", "matrix", "model", "privacy", "protocol", "real"]),
     ("trace", &["real"]),
@@ -35,7 +36,7 @@ const LIBRARIES: [&str; 13] = [
     "report", "sim", "trace",
 ];
 
-const CLI: [&str; 14] = [
+const CLI: [&str; 15] = [
     "audit",
     "data",
     "graph",
@@ -43,6 +44,7 @@ const CLI: [&str; 14] = [
     "model",
     "net",
     "node",
+    "parquet",
     "privacy",
     "protocol",
     "real",

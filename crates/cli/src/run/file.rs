@@ -94,7 +94,7 @@ impl PlanFile {
 }
 
 /// `file:line:column`, as far as that is known.
-fn place(name: &str, text: &str, span: Option<Range<usize>>) -> String {
+pub fn place(name: &str, text: &str, span: Option<Range<usize>>) -> String {
     let Some(before) = span.and_then(|span| text.get(..span.start)) else { return name.into() };
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
@@ -130,7 +130,7 @@ fn entry<'a, 'b>(
 }
 
 /// The word that was meant, from a message that names an unknown one and those that exist.
-fn suggestion(message: &str) -> String {
+pub fn suggestion(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let (Some((unknown, known)), true) = (quoted.split_first(), message.contains("unknown "))
     else {

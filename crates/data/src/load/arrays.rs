@@ -7,6 +7,7 @@ use super::{Parts, dataset, dense_rows};
 use crate::array::{Array, Element, shape_of};
 use crate::error::{DataError, Fault, shown};
 use crate::recipe::{Format, Recipe};
+use crate::rows::{Rows, bytes_by_255};
 use crate::sources::Sources;
 use crate::summary::{ColumnSummary, Counts};
 use crate::target::TargetReader;
@@ -62,13 +63,12 @@ pub(super) fn load<R: Real>(
 pub(super) fn cifar<R: Real>(recipe: &Recipe, sources: &Sources) -> Result<Parts<R>, DataError> {
     let part = |files: &[String]| -> Result<(Dataset<R>, Counts), DataError> {
         let mut rows = dense_rows(recipe, cifar::PIXELS);
-        let mut of = Vec::new();
+        let (table, mut of) = (bytes_by_255(), Vec::new());
         for file in files {
             let bytes = sources.read(file)?;
             let fault = |fault: Fault| fault.in_file(file);
             for (class, pixels) in cifar::parse(&bytes).map_err(fault)? {
-                let scaled = pixels.iter().map(|pixel| f64::from(*pixel) / 255.0);
-                rows.push_all(scaled).map_err(|why| fault(Fault::new(why)))?;
+                rows.push_bytes(pixels, &table);
                 of.push(u32::from(class));
             }
         }
@@ -106,7 +106,7 @@ struct Packed {
 
 struct Open<R> {
     file: String,
-    rows: crate::rows::Rows<R>,
+    rows: Rows<R>,
     width: usize,
     image: Option<[usize; 3]>,
     element: Element,
@@ -161,8 +161,12 @@ impl Packed {
         let mut rows = dense_rows(recipe, width);
         let images = self.format == Format::Idx && array.element() == Element::U8;
         let max = recipe.max.or(images.then_some(255.0));
-        let mut clamped = 0;
+        let (mut clamped, table) = (0, bytes_by_255());
         for record in 0..records {
+            if let Some(bytes) = array.byte_row(record).filter(|_| max == Some(255.0)) {
+                rows.push_bytes(bytes, &table);
+                continue;
+            }
             let numbers = array.row(record).map(|number| match max {
                 None => number,
                 Some(max) => {
