@@ -110,7 +110,8 @@ impl Inspect {
         let is_plan = path.extension().is_some_and(|end| end == "toml");
         let beside = path.parent().filter(|_| is_plan).map(Path::to_path_buf);
         let library = std::env::var_os(VARIABLE).map(PathBuf::from);
-        let mut sources = Sources::new(beside.into_iter().chain([PathBuf::from(".")]).chain(library));
+        let mut sources =
+            Sources::new(beside.into_iter().chain([PathBuf::from(".")]).chain(library));
         sources.limit = self.limit;
         #[cfg(feature = "parquet")]
         {
@@ -149,7 +150,8 @@ impl Inspect {
         let text = std::fs::read_to_string(path)
             .map_err(|error| format!("{name}: {error}; give a file of records or a plan"))?;
         let table = toml::from_str::<serde_json::Value>(&text).ok();
-        if table.is_some_and(|table| ["source", "values"].iter().any(|k| !table["data"][k].is_null()))
+        if table
+            .is_some_and(|table| ["source", "values"].iter().any(|k| !table["data"][k].is_null()))
         {
             let what = "draws its records from the seed or lists them; there is no file to inspect";
             return Err(format!("{name}: {what}"));

@@ -77,8 +77,11 @@ impl<'a> Array<'a> {
     pub fn row(&self, record: usize) -> impl Iterator<Item = f64> + '_ {
         let (records, width) = (self.records(), self.width());
         (0..width).map(move |k| {
-            let index =
-                if self.columns_first { self.mirrored(record, k, records) } else { record * width + k };
+            let index = if self.columns_first {
+                self.mirrored(record, k, records)
+            } else {
+                record * width + k
+            };
             self.number(index)
         })
     }
@@ -163,9 +166,13 @@ mod tests {
 
     #[test]
     fn both_orders_and_both_endians_are_read() {
-        let rows = Array::new(vec![2, 2, 3], Element::U8, false, false, &[
-            0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
-        ])
+        let rows = Array::new(
+            vec![2, 2, 3],
+            Element::U8,
+            false,
+            false,
+            &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
+        )
         .expect("it fits");
         assert_eq!(rows.row(1).collect::<Vec<_>>(), [6.0, 7.0, 8.0, 9.0, 10.0, 11.0]);
         // The same array with the first index fastest.

@@ -1,12 +1,17 @@
 //! Columns of a table as features.
 
-use std::collections::{BTreeSet, HashMap};
+mod plan;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 use crate::error::{DataError, Fault, shown};
-use crate::recipe::{ColumnKind, ColumnPlan, Missing, Others, Recipe, Scaling};
+use crate::recipe::{ColumnKind, ColumnPlan, Missing, Recipe, Scaling};
 use crate::summary::ColumnSummary;
 use crate::table::{Cell, Row, Table};
 use crate::target::Dictionary;
+
+use plan::{Learned, learn, match_columns};
 
 /// One column, and what to do with it.
 pub(crate) struct Encoder {
@@ -30,7 +35,7 @@ enum What {
 /// What a cell turned out to be.
 pub(crate) enum Found<'a> {
     /// A word, or the number as a word.
-    Word(std::borrow::Cow<'a, str>),
+    Word(Cow<'a, str>),
     /// Nothing, and the record is to be left out.
     Drop,
     /// Nothing to be done.
@@ -51,9 +56,10 @@ impl Encoders {
     /// the recipe leaves to them.
     pub fn new(recipe: &Recipe, file: &str, tables: &[&Table]) -> Result<Self, DataError> {
         let plans = match_columns(recipe, file, tables[0])?;
-        let missing_words = recipe.missing_words.clone().unwrap_or_else(|| {
-            ["", "?", "NA", "NaN"].map(String::from).to_vec()
-        });
+        let missing_words = recipe
+            .missing_words
+            .clone()
+            .unwrap_or_else(|| ["", "?", "NA", "NaN"].map(String::from).to_vec());
         let learned = learn(recipe, &plans, &missing_words, file, tables)?;
         let mut all = Self {
             columns: Vec::new(),
@@ -72,7 +78,12 @@ impl Encoders {
         Ok(all)
     }
 
-    fn add(&mut self, recipe: &Recipe, plan: ColumnPlan, learned: Learned) -> Result<(), DataError> {
+    fn add(
+        &mut self,
+        recipe: &Recipe,
+        plan: ColumnPlan,
+        learned: Learned,
+    ) -> Result<(), DataError> {
         let missing = plan.missing.or(recipe.missing).unwrap_or(Missing::Refuse);
         let category = plan.kind == ColumnKind::Category
             || (plan.kind == ColumnKind::Group && plan.feature == Some(true));
@@ -241,9 +252,11 @@ impl Encoder {
         }
         let needed = matches!(self.kind, ColumnKind::Target | ColumnKind::Group);
         if self.missing == Missing::Refuse || needed {
-            return Err("a value is missing; say missing = \"drop\" to leave such records out, or \
+            return Err(
+                "a value is missing; say missing = \"drop\" to leave such records out, or \
                         \"zero\" or \"category\" to keep them"
-                .into());
+                    .into(),
+            );
         }
         if let What::Category { numbers, .. } = &self.what
             && let Some(Some(number)) = numbers.get("(missing)")
@@ -259,8 +272,8 @@ impl Encoder {
         features: &mut Vec<(u32, f64)>,
     ) -> Result<Found<'a>, String> {
         let value = match cell {
-            Cell::Word(word) => std::borrow::Cow::Borrowed(word),
-            Cell::Number(number) => std::borrow::Cow::Owned(number.to_string()),
+            Cell::Word(word) => Cow::Borrowed(word),
+            Cell::Number(number) => Cow::Owned(number.to_string()),
             Cell::Missing => return Ok(Found::Nothing),
         };
         match &self.what {
@@ -270,8 +283,7 @@ impl Encoder {
                 let found = number(cell)?;
                 let inside = found.clamp(*low, *high);
                 self.clamped += u64::from(inside != found);
-                let scaled =
-                    if *from_zero { (inside - low) / (high - low) } else { inside / high };
+                let scaled = if *from_zero { (inside - low) / (high - low) } else { inside / high };
                 features.push((self.first, scaled));
             }
             What::Category { numbers, names, ignore_others } => match numbers.get(&*value) {
@@ -315,109 +327,4 @@ pub(crate) fn number(cell: Cell<'_>) -> Result<f64, String> {
         let found = shown(&word);
         format!("expected a number, found {found}; mend it or list it in `missing-words`")
     })
-}
-
-/// What a column taught, if its plan leaves anything open.
-#[derive(Default)]
-struct Learned {
-    largest: f64,
-    words: BTreeSet<String>,
-}
-
-fn learn(
-    recipe: &Recipe,
-    plans: &[ColumnPlan],
-    missing_words: &[String],
-    file: &str,
-    tables: &[&Table],
-) -> Result<Vec<Learned>, DataError> {
-    let mut learned: Vec<Learned> = plans.iter().map(|_| Learned::default()).collect();
-    let open = |plan: &ColumnPlan| match plan.kind {
-        ColumnKind::Category => plan.values.is_none(),
-        ColumnKind::Group => plan.values.is_none() && plan.feature == Some(true),
-        ColumnKind::Number => {
-            recipe.scaling == Some(Scaling::FromData) && plan.max.is_none() && plan.low.is_none()
-        }
-        ColumnKind::Drop | ColumnKind::Target => false,
-    };
-    let open: Vec<usize> = (0..plans.len()).filter(|k| open(&plans[*k])).collect();
-    if open.is_empty() {
-        return Ok(learned);
-    }
-    for table in tables {
-        let read = table.each(|line, row| {
-            for &index in open.iter().filter(|index| **index < row.len()) {
-                let fault = |why: String| Fault::at(line, why).column(&plans[index].name);
-                let cell = row.cell(index).map_err(|why| fault(why.into()))?;
-                if is_missing(cell, missing_words) {
-                    continue;
-                }
-                match (plans[index].kind, cell) {
-                    (ColumnKind::Number, _) => {
-                        let size = number(cell).map_err(fault)?.abs();
-                        learned[index].largest = learned[index].largest.max(size);
-                    }
-                    (_, Cell::Word(word)) if !learned[index].words.contains(word) => {
-                        learned[index].words.insert(word.into());
-                    }
-                    (_, Cell::Number(value)) => {
-                        learned[index].words.insert(value.to_string());
-                    }
-                    _ => {}
-                }
-            }
-            Ok(true)
-        });
-        read.map_err(|fault| fault.in_file(file))?;
-    }
-    Ok(learned)
-}
-
-/// A plan for every column of the table, in its order.
-fn match_columns(
-    recipe: &Recipe,
-    file: &str,
-    table: &Table,
-) -> Result<Vec<ColumnPlan>, DataError> {
-    let listed = recipe.columns.as_deref().unwrap_or_default();
-    let Some(header) = table.header().map_err(|fault| fault.in_file(file))? else {
-        return Ok(listed.iter().flat_map(repeated).collect());
-    };
-    for plan in listed {
-        if !header.contains(&plan.name) {
-            let found: Vec<&str> = header.iter().take(20).map(String::as_str).collect();
-            let message = format!(
-                "has no column {}; its columns are {}",
-                shown(&plan.name),
-                found.join(", ")
-            );
-            return Err(DataError::new(file, message));
-        }
-    }
-    header
-        .into_iter()
-        .map(|name| {
-            if let Some(plan) = listed.iter().find(|plan| plan.name == name) {
-                return Ok(plan.clone());
-            }
-            let kind = match recipe.others.unwrap_or(Others::Refuse) {
-                Others::Drop => ColumnKind::Drop,
-                Others::Number => ColumnKind::Number,
-                Others::Refuse => {
-                    let what = "is not in the recipe; list it, or say others = \"drop\"";
-                    return Err(Fault::new(what).column(name).in_file(file));
-                }
-            };
-            Ok(ColumnPlan { name, kind, ..ColumnPlan::default() })
-        })
-        .collect()
-}
-
-fn repeated(plan: &ColumnPlan) -> Vec<ColumnPlan> {
-    match plan.repeat {
-        None => vec![plan.clone()],
-        Some(count) => (1..=count)
-            .map(|k| ColumnPlan { name: format!("{}{k}", plan.name), ..plan.clone() })
-            .collect(),
-    }
 }

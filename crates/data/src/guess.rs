@@ -31,8 +31,7 @@ pub fn guess(file: &str, sources: &Sources) -> Result<Guess, DataError> {
     let format = sniff::format_of(file, &bytes).ok_or_else(|| {
         DataError::new(file, "is of no kind we know; write a plan with a [data] table that says it")
     })?;
-    let mut recipe =
-        Recipe { file: Some(file.into()), format: Some(format), ..Recipe::default() };
+    let mut recipe = Recipe { file: Some(file.into()), format: Some(format), ..Recipe::default() };
     let mut notes = Vec::new();
     match format {
         Format::Csv | Format::Tsv => {

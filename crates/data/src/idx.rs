@@ -41,7 +41,8 @@ mod tests {
 
     #[test]
     fn images_are_read() {
-        let bytes = [&[0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2], &[1, 2, 3, 255][..]].concat();
+        let bytes =
+            [&[0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2], &[1, 2, 3, 255][..]].concat();
         let array = parse(&bytes).expect("images");
         assert_eq!(array.shape(), [2, 1, 2]);
         assert_eq!(array.row(1).collect::<Vec<_>>(), [3.0, 255.0]);

@@ -21,7 +21,7 @@
 //! )?;
 //! let loaded = load::<f32>(&recipe, &Sources::new([folder]))?;
 //! assert_eq!((loaded.train.records(), loaded.train.width()), (2, 3));
-//! // Both rows, (0.3, 1, 0) and (0.6, 0, 1), were longer than 1; nothing was learned from the data.
+//! // Rows (0.3, 1, 0) and (0.6, 0, 1) were longer than 1; nothing was taken from the data.
 //! assert_eq!(loaded.summary.train.shortened, 2);
 //! assert!(loaded.summary.public_assumptions.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())

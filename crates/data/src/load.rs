@@ -67,8 +67,7 @@ pub fn load<R: Real>(recipe: &Recipe, sources: &Sources) -> Result<Loaded<R>, Da
         clip_rows: bound(&recipe),
         public_assumptions: parts.assumptions,
     };
-    let mut loaded =
-        Loaded { train: parts.train.0, test: parts.test.map(|test| test.0), summary };
+    let mut loaded = Loaded { train: parts.train.0, test: parts.test.map(|test| test.0), summary };
     if let (None, Some(held)) = (&loaded.test, recipe.holdout) {
         let records = loaded.train.records();
         if held == 0 || held >= records {

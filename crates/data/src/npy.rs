@@ -105,7 +105,8 @@ pub(crate) mod tests {
     #[test]
     fn arrays_are_read() {
         let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }";
-        let data: Vec<u8> = [1.0_f32, 2.5, -3.0, 4.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let data: Vec<u8> =
+            [1.0_f32, 2.5, -3.0, 4.0].iter().flat_map(|v| v.to_le_bytes()).collect();
         let bytes = file(header, &data);
         let array = parse(&bytes).expect("an array");
         assert_eq!(array.shape(), [2, 2]);

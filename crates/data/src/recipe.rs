@@ -303,7 +303,8 @@ impl Recipe {
             let known = names().collect::<Vec<_>>().join(", ");
             DataError::recipe("recipe", format!("there is no `{name}`; there are {known}"))
         })?;
-        let mut recipe: Self = toml::from_str(text).expect("our recipes are valid, which is tested");
+        let mut recipe: Self =
+            toml::from_str(text).expect("our recipes are valid, which is tested");
         recipe.recipe = Some(name.into());
         Ok(recipe)
     }

@@ -52,8 +52,9 @@ fn text(bytes: &[u8]) -> Option<Format> {
     let mut words = line.split_ascii_whitespace();
     let label = words.next().is_some_and(|word| word.parse::<f64>().is_ok());
     let pair = |word: &str| {
-        word.split_once(':')
-            .is_some_and(|(index, value)| index.parse::<u32>().is_ok() && value.parse::<f64>().is_ok())
+        word.split_once(':').is_some_and(|(index, value)| {
+            index.parse::<u32>().is_ok() && value.parse::<f64>().is_ok()
+        })
     };
     if label && words.next().is_some_and(pair) {
         return Some(Format::Libsvm);

@@ -105,7 +105,11 @@ impl Table {
             Self::Text { bytes, dialect } => {
                 let mut header = dialect.header;
                 each_record(bytes, dialect, |line, record| {
-                    if std::mem::take(&mut header) { Ok(true) } else { take(line, Row::Record(record)) }
+                    if std::mem::take(&mut header) {
+                        Ok(true)
+                    } else {
+                        take(line, Row::Record(record))
+                    }
                 })
             }
             Self::Columns(columns) => {

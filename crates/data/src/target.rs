@@ -149,9 +149,10 @@ impl TargetReader {
                 self.dictionary.number(word).map(f64::from).ok_or_else(|| self.unknown(word))
             }
             Kind::Real => {
-                let value: f64 = word.parse().ok().filter(|v: &f64| v.is_finite()).ok_or_else(
-                    || format!("expected a number to predict, found {}", shown(word)),
-                )?;
+                let value: f64 =
+                    word.parse().ok().filter(|v: &f64| v.is_finite()).ok_or_else(|| {
+                        format!("expected a number to predict, found {}", shown(word))
+                    })?;
                 let Some((low, high)) = self.range else { return Ok(value) };
                 let inside = value.clamp(low, high);
                 self.clamped += u64::from(inside != value);
@@ -182,7 +183,13 @@ impl TargetReader {
             Kind::Sign => {
                 let rest = names.iter().filter(|n| !self.positive.contains(n));
                 let negative: Vec<&str> = rest.map(String::as_str).collect();
-                (vec![format!("-1: {}", negative.join(", ")), format!("1: {}", self.positive.join(", "))], None)
+                (
+                    vec![
+                        format!("-1: {}", negative.join(", ")),
+                        format!("1: {}", self.positive.join(", ")),
+                    ],
+                    None,
+                )
             }
             Kind::Class if self.dictionary.is_declared() => (names, None),
             Kind::Class => {

@@ -80,7 +80,7 @@ mod tests {
     fn bombs_and_damage_are_refused() {
         assert!(unpack(b"hello", 4).is_err());
         let bomb = gzip(&vec![0; 1 << 20]);
-        assert!(bomb.len() < 10_000);
+        assert!(bomb.len() < 1 << 15);
         let fault = unpack(&bomb, 1 << 16).expect_err("too long");
         assert!(fault.message.contains("more than 65536 bytes"), "{fault:?}");
         let cut = gzip(b"hello, hello, hello");

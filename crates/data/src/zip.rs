@@ -87,7 +87,8 @@ fn entry(bytes: &[u8], at: usize) -> Result<(Member<'_>, usize), Fault> {
     }
     let start = 30 + usize::from(u16_at(local, 26)?) + usize::from(u16_at(local, 28)?);
     let packed = local.get(start..).and_then(|rest| rest.get(..packed_size as usize));
-    let packed = packed.ok_or_else(|| no("ends beyond the archive; it is cut off or over 4 GiB"))?;
+    let packed =
+        packed.ok_or_else(|| no("ends beyond the archive; it is cut off or over 4 GiB"))?;
     let member = Member { deflated: method == 8, size, crc: u32_at(entry, 16)?, packed, name };
     Ok((member, at + 46 + name_length + others))
 }

@@ -49,7 +49,9 @@ fn largest_norm(data: &Dataset<f32>) -> f64 {
     let norm = |row: &[f32]| row.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
     let norms = (0..data.records()).map(|record| match data.features() {
         Features::Dense { width, values } => norm(&values[record * width..][..*width]),
-        Features::Sparse { starts, values, .. } => norm(&values[starts[record]..starts[record + 1]]),
+        Features::Sparse { starts, values, .. } => {
+            norm(&values[starts[record]..starts[record + 1]])
+        }
     });
     norms.fold(0.0, f64::max)
 }

@@ -27,7 +27,16 @@ const CHUNK: usize = 8192;
 
 /// All columns of a file. Numbers and booleans become numbers, strings become words; lists, nested
 /// columns and decimals are refused.
+///
+/// The library that decodes pages panics on some damaged ones; such a panic is caught here and is
+/// an error like any other, though the panic hook has spoken already.
 pub fn columns(bytes: &[u8]) -> Result<Vec<Column>, Fault> {
+    std::panic::catch_unwind(|| decode(bytes)).unwrap_or_else(|_| {
+        Err(Fault::new("cannot be read as Parquet: a page is damaged; fetch the file again"))
+    })
+}
+
+fn decode(bytes: &[u8]) -> Result<Vec<Column>, Fault> {
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(broken)?;
     let metadata = file.metadata();
     let schema = metadata.file_metadata().schema_descr_ptr();

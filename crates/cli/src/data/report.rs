@@ -132,7 +132,10 @@ impl<'a> Report<'a> {
         facts.push(match summary.clip_rows {
             Some(bound) => {
                 let shortened = sum(|c| c.shortened);
-                ("shortened", format!("{shortened} records to the norm {bound}, which holds for all"))
+                (
+                    "shortened",
+                    format!("{shortened} records to the norm {bound}, which holds for all"),
+                )
             }
             None => ("shortened", "none: no bound on the norm (clip-rows) is declared".into()),
         });
@@ -156,8 +159,8 @@ impl<'a> Report<'a> {
         let looks = &self.train;
         let [least, lower, median, upper, largest] = looks.norms.map(|norm| format!("{norm:.4}"));
         format!(
-            "norms   0 |{}| {largest}\n        least {least}, quartiles {lower}, {median}, {upper}, \
-             largest {largest}\n\n",
+            "norms   0 |{}| {largest}\n        least {least}, quartiles {lower}, {median} and \
+             {upper}, largest {largest}\n\n",
             skyline(&looks.histogram)
         )
     }
@@ -182,7 +185,10 @@ impl<'a> Report<'a> {
             let share = 100.0 * count as f64 / records;
             let name: String = name(class).chars().take(width).collect();
             let bar = bar(count as f64 / most, 30);
-            push(&mut text, format_args!("{what}  {name:width$}  {count:>8}  {share:5.1}%  {bar}\n"));
+            push(
+                &mut text,
+                format_args!("{what}  {name:width$}  {count:>8}  {share:5.1}%  {bar}\n"),
+            );
         }
         text + &beyond(counts.len(), "more kinds") + "\n"
     }

@@ -183,7 +183,8 @@ impl Packed {
                 let labels = parse(self.format, bytes).map_err(|fault| fault.in_file(name))?;
                 let shape = shape_of(labels.shape());
                 if labels.width() != 1 || labels.records() != records {
-                    let what = format!("expected {records} labels, one for each record, found {shape}");
+                    let what =
+                        format!("expected {records} labels, one for each record, found {shape}");
                     return Err(DataError::new(name, what));
                 }
                 (0..records)

@@ -60,11 +60,7 @@ struct Open<R> {
 }
 
 impl Reading<'_> {
-    fn part<R: Real>(
-        &mut self,
-        sources: &Sources,
-        files: &[String],
-    ) -> Result<Open<R>, DataError> {
+    fn part<R: Real>(&mut self, sources: &Sources, files: &[String]) -> Result<Open<R>, DataError> {
         let counts = Counts::default();
         let mut part = Open { rows: sparse_rows(self.recipe), targets: Vec::new(), counts };
         let max = self.recipe.max;

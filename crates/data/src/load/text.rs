@@ -118,12 +118,18 @@ impl Reading<'_> {
         let header = table.header()?.unwrap_or_default();
         if header != ["title", "tags"] {
             let found = shown(&header.join(", "));
-            return Err(Fault::at(1, format!("expected the columns title and tags, found {found}")));
+            return Err(Fault::at(
+                1,
+                format!("expected the columns title and tags, found {found}"),
+            ));
         }
         table.each(|line, row| {
             if row.len() != 2 {
                 let found = row.len();
-                return Err(Fault::at(line, format!("expected a title and tags, found {found} cells")));
+                return Err(Fault::at(
+                    line,
+                    format!("expected a title and tags, found {found} cells"),
+                ));
             }
             let cell = |index| match row.cell(index) {
                 Ok(Cell::Word(word)) => Ok(word),

@@ -51,11 +51,8 @@ mod tests {
 
     #[test]
     fn other_files_bring_their_own_labels() {
-        let own = Recipe {
-            recipe: Some("mnist".into()),
-            file: Some("mine".into()),
-            ..Recipe::default()
-        };
+        let own =
+            Recipe { recipe: Some("mnist".into()), file: Some("mine".into()), ..Recipe::default() };
         let filled = own.resolved().expect("a recipe");
         assert_eq!((filled.labels, filled.test), (None, None));
         assert_eq!(filled.file.as_deref(), Some("mine"));
