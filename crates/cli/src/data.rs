@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde::Deserialize;
-use undertone_data::{Recipe, Sources, VARIABLE, guess, load};
+use undertone_data::{DataError, Recipe, Sources, VARIABLE, guess, load};
 use undertone_report::{Chart, Series};
 
 use crate::output;
-use crate::run::file::{place, suggestion};
+use crate::run::file::{find, place, suggestion};
 
 /// Look at data before anything is learned from it.
 #[derive(Args)]
@@ -102,6 +102,8 @@ struct Task {
     notes: Vec<String>,
     nodes: Option<usize>,
     seed: u64,
+    /// The text of the plan.
+    plan: Option<String>,
 }
 
 impl Inspect {
@@ -118,7 +120,8 @@ impl Inspect {
             sources.parquet = Some(undertone_parquet::columns);
         }
         let task = if is_plan { self.plan(path)? } else { self.lone_file(&sources)? };
-        let loaded = load::<f32>(&task.recipe, &sources).map_err(|error| error.to_string())?;
+        let loaded = load::<f32>(&task.recipe, &sources)
+            .map_err(|error| self.locate(&error, task.plan.as_deref()))?;
         let nodes = self.nodes.or(task.nodes);
         let split = task.recipe.split.as_ref();
         let nodes = nodes.map(|nodes| report::deal(&loaded.train, split, nodes, task.seed));
@@ -129,6 +132,17 @@ impl Inspect {
             })?;
         }
         Ok(if self.json { output::json(&report.as_json()) } else { report.as_text() })
+    }
+
+    /// What is wrong with the recipe itself is said with its place in the plan.
+    fn locate(&self, error: &DataError, plan: Option<&str>) -> String {
+        match (error.key(), plan) {
+            (Some(key), Some(text)) => {
+                let key = format!("data.{key}");
+                format!("{}: data.{}", place(&self.file, text, find(text, &key)), error.message)
+            }
+            _ => error.to_string(),
+        }
     }
 
     fn lone_file(&self, sources: &Sources) -> Result<Task, String> {
@@ -142,7 +156,7 @@ impl Inspect {
                 (guess.recipe, guess.notes)
             }
         };
-        Ok(Task { recipe, notes, nodes: None, seed: 1 })
+        Ok(Task { recipe, notes, nodes: None, seed: 1, plan: None })
     }
 
     fn plan(&self, path: &Path) -> Result<Task, String> {
@@ -163,7 +177,7 @@ impl Inspect {
         let mut recipe = plan.data;
         recipe.recipe = self.recipe.clone().or(recipe.recipe);
         let nodes = plan.network.and_then(|network| network.nodes);
-        Ok(Task { recipe, notes: Vec::new(), nodes, seed: plan.seed })
+        Ok(Task { recipe, notes: Vec::new(), nodes, seed: plan.seed, plan: Some(text) })
     }
 }
 

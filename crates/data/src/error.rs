@@ -15,6 +15,9 @@ pub struct DataError {
     pub message: String,
 }
 
+/// What an error calls the recipe.
+const RECIPE: &str = "[data]";
+
 /// What is wrong, before it is known in which file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -34,7 +37,13 @@ impl DataError {
 
     /// Something about the recipe itself, at a key.
     pub fn recipe(key: &str, message: impl fmt::Display) -> Self {
-        Self::new("[data]", format!("{key}: {message}"))
+        Self::new(RECIPE, format!("{key}: {message}"))
+    }
+
+    /// The key of the recipe, if it is the recipe that is wrong.
+    pub fn key(&self) -> Option<&str> {
+        let (key, _) = self.message.split_once(':')?;
+        (self.file == RECIPE).then_some(key)
     }
 }
 

@@ -79,11 +79,10 @@ impl<'a> Report<'a> {
 
     pub fn as_text(&self) -> String {
         let mut text = output::facts(&self.facts());
-        for note in &self.notes {
-            push(&mut text, format_args!("guessed: {note}\n"));
-        }
-        for what in &self.summary.public_assumptions {
-            push(&mut text, format_args!("from the data: {what}; treat it as public knowledge\n"));
+        text.push_str(&list("guessed", &self.notes));
+        text.push_str(&list("from the data", &self.summary.public_assumptions));
+        if !self.summary.public_assumptions.is_empty() {
+            text.push_str("a guarantee holds only if what was taken from the data is public\n");
         }
         text.push('\n');
         text.push_str(&self.columns());
@@ -216,6 +215,18 @@ fn part(looks: &Looks, counts: &Counts) -> String {
         dropped => format!(" ({} read, {dropped} left out for missing values)", counts.read),
     };
     format!("{}{dropped}", looks.records)
+}
+
+fn list(what: &str, lines: &[String]) -> String {
+    const MOST_LINES: usize = 8;
+    let mut text = String::new();
+    for line in lines.iter().take(MOST_LINES) {
+        push(&mut text, format_args!("{what}: {line}\n"));
+    }
+    if let Some(more @ 1..) = lines.len().checked_sub(MOST_LINES) {
+        push(&mut text, format_args!("{what}: and {more} more, see --json\n"));
+    }
+    text
 }
 
 fn join(counts: &[u64]) -> String {

@@ -102,7 +102,7 @@ pub fn place(name: &str, text: &str, span: Option<Range<usize>>) -> String {
 }
 
 /// Where a key is, or the innermost table around it that is there.
-fn find(text: &str, key: &str) -> Option<Range<usize>> {
+pub fn find(text: &str, key: &str) -> Option<Range<usize>> {
     let root = DeTable::parse(text).ok()?;
     let mut parts = key.split('.');
     let (name, mut value) = entry(root.get_ref(), parts.next()?)?;
