@@ -56,7 +56,8 @@ const CLI: [&str; 15] = [
 
 /// Complains of every edge that is not in the table, and of every crate that has no row.
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
-    let ours: Vec<&str> = workspace.ours().map(|p| short(&p.name)).collect();
+    // By full name: `undertone-parquet` is ours, `parquet` is not.
+    let ours: Vec<&str> = workspace.ours().map(|p| p.name.as_str()).collect();
     let mut complaints = Vec::new();
     for package in workspace.ours() {
         let from = short(&package.name);
@@ -65,8 +66,8 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
             complaints.push(Complaint::new(from, what));
             continue;
         };
-        let known = package.dependencies.iter().map(|d| short(d)).filter(|d| ours.contains(d));
-        for to in known.filter(|to| !allowed.contains(to)) {
+        let known = package.dependencies.iter().filter(|d| ours.contains(&d.as_str()));
+        for to in known.map(|d| short(d)).filter(|to| !allowed.contains(to)) {
             complaints.push(Complaint::new(from, format!("must not depend on {to}")));
         }
     }
@@ -104,6 +105,8 @@ mod tests {
             ("undertone-real", &[]),
             ("undertone-privacy", &["undertone-real", "libm"]),
             ("undertone-cli", &["undertone-privacy"]),
+            ("undertone-data", &[]),
+            ("undertone-parquet", &["undertone-data", "parquet"]),
         ];
         assert_eq!(check(&workspace(edges)), []);
     }
