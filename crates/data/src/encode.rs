@@ -3,7 +3,7 @@
 mod plan;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::error::{DataError, Fault, shown};
 use crate::recipe::{ColumnKind, ColumnPlan, Missing, Recipe, Scaling};
@@ -29,7 +29,7 @@ enum What {
     Nothing,
     Number { low: f64, high: f64, from_zero: bool },
     Raw,
-    Category { numbers: HashMap<String, Option<u32>>, names: Vec<String>, ignore_others: bool },
+    Category { numbers: BTreeMap<String, Option<u32>>, names: Vec<String>, ignore_others: bool },
 }
 
 /// What a cell turned out to be.
@@ -166,7 +166,7 @@ impl Encoders {
         if missing == Missing::Category {
             values.push("(missing)".into());
         }
-        let (mut numbers, mut names) = (HashMap::new(), Vec::new());
+        let (mut numbers, mut names) = (BTreeMap::new(), Vec::new());
         for value in values {
             let number = match &plan.reference {
                 Some(reference) if *reference == value => None,

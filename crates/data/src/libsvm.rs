@@ -50,7 +50,9 @@ fn feature(word: &str, before: Option<&(u32, f64)>) -> Result<(u32, f64), String
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<(String, Vec<(u32, f64)>)>, Fault> {
+    type Record = (String, Vec<(u32, f64)>);
+
+    fn read(text: &str) -> Result<Vec<Record>, Fault> {
         let mut records = Vec::new();
         each(text.as_bytes(), |_, label, features| {
             records.push((label.to_string(), features.to_vec()));

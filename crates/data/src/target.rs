@@ -1,6 +1,6 @@
 //! What is to be predicted, from words.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use undertone_model::dataset::Targets;
 use undertone_real::Real;
@@ -12,7 +12,7 @@ use crate::recipe::{TargetKind, TargetPlan};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dictionary {
     words: Vec<String>,
-    numbers: HashMap<String, u32>,
+    numbers: BTreeMap<String, u32>,
     declared: bool,
 }
 

@@ -55,12 +55,12 @@ fn decode(bytes: &[u8]) -> Result<Vec<Column>, Fault> {
         let name = description.path().string();
         let fault = |why: String| Fault::new(why).column(name.as_str());
         let mut cells = empty(&description).map_err(fault)?;
-        for group in 0..groups.len() {
-            let reader = file.get_row_group(group).and_then(|g| g.get_column_reader(index));
+        for (number, group) in groups.iter().enumerate() {
+            let reader = file.get_row_group(number).and_then(|g| g.get_column_reader(index));
             let before = cells.len();
             read(reader.map_err(broken)?, description.max_def_level(), &mut cells)
                 .map_err(|why| fault(why.replace('\n', " ")))?;
-            let expected = groups[group].num_rows();
+            let expected = group.num_rows();
             if (cells.len() - before) as i64 != expected {
                 let found = cells.len() - before;
                 return Err(fault(format!("expected {expected} values, found {found}")));
