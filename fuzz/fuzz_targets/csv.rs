@@ -1,10 +1,14 @@
 //! A table of any bytes is a data set that keeps its bound, or one line; never a panic.
 #![no_main]
 
+use std::sync::LazyLock;
+
 use libfuzzer_sys::fuzz_target;
 use undertone_data::{Recipe, Sources, guess, load, sorted_norms};
 
-const RECIPE: &str = r#"
+static RECIPE: LazyLock<Recipe> = LazyLock::new(|| toml::from_str(TEXT).expect("a recipe"));
+
+const TEXT: &str = r#"
 file = "f"
 format = "csv"
 header = false
@@ -21,8 +25,7 @@ columns = [
 
 fuzz_target!(|input: &[u8]| {
     let sources = Sources::only("f", input.to_vec());
-    let recipe: Recipe = toml::from_str(RECIPE).expect("a recipe");
-    match load::<f32>(&recipe, &sources) {
+    match load::<f32>(&RECIPE, &sources) {
         Ok(loaded) => assert!(sorted_norms(&loaded.train).iter().all(|norm| *norm <= 1.0)),
         Err(error) => assert_eq!(error.to_string().lines().count(), 1),
     }
