@@ -6,6 +6,7 @@ core the two agree when it is quiet, and when it is not, the peer must not pay f
 
 import json
 import os
+import resource
 import statistics
 import time
 
@@ -41,6 +42,15 @@ def rate(name, unit, work, count, runs=9):
         work()
         times.append(clock() - begin)
     _say(f"{name}_{cores}t", unit, count / statistics.median(times[1:]), None, None)
+
+
+def memory(name, work):
+    """How many bytes the process grew to while `work()` ran."""
+    pages = int(open("/proc/self/statm").read().split()[1])
+    before = pages * os.sysconf("SC_PAGE_SIZE")
+    work()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    _say(name, "bytes", peak - before, None, None)
 
 
 def _say(name, unit, value, result, note):

@@ -41,6 +41,32 @@ const TARGETS: &[Target] = &[
     target("sparse_push_sum_1000x64_2t", "jax_gather_sparse_push_sum_1000x64_2t", 4.0),
     target("sparse_push_sum_1000x64_2t", "scipy_csr_sparse_push_sum_1000x64_2t", 4.0),
     target("sparse_push_sum_1000x64_2t", "numpy_gather_sparse_push_sum_1000x64_2t", 4.0),
+    target("logistic_105_b256", "jax_logistic_105_b256_1t", 2.0),
+    target("logistic_105_b256", "numpy_logistic_105_b256_1t", 2.0),
+    target("logistic_105_b256", "numpy_mkl_logistic_105_b256_1t", 2.0),
+    target("logistic_105_b256", "opacus_logistic_105_b256_1t", 30.0),
+    target("mlp_784_50_10_b20", "numpy_mlp_784_50_10_b20_1t", 2.0),
+    target("mlp_784_50_10_b20", "numpy_mkl_mlp_784_50_10_b20_1t", 2.0),
+    target("mlp_784_50_10_b20", "torch_mlp_784_50_10_b20_1t", 2.0),
+    target("mlp_784_50_10_b20", "jax_mlp_784_50_10_b20_1t", 2.0),
+    target("mlp_784_50_10_b20", "opacus_mlp_784_50_10_b20_1t", 10.0),
+    target("mlp_784_50_10_b20", "opacus_ghost_mlp_784_50_10_b20_1t", 10.0),
+    target("mlp_784_50_10_b256", "numpy_mlp_784_50_10_b256_1t", 2.0),
+    target("mlp_784_50_10_b256", "numpy_mkl_mlp_784_50_10_b256_1t", 2.0),
+    target("mlp_784_50_10_b256", "torch_mlp_784_50_10_b256_1t", 2.0),
+    target("mlp_784_50_10_b256", "jax_mlp_784_50_10_b256_1t", 2.0),
+    target("mlp_784_50_10_b256", "opacus_ghost_mlp_784_50_10_b256_1t", 2.0),
+    target("mlp_3072_40_10_b20", "numpy_mlp_3072_40_10_b20_1t", 2.0),
+    target("mlp_3072_40_10_b20", "numpy_mkl_mlp_3072_40_10_b20_1t", 2.0),
+    target("mlp_3072_40_10_b20", "torch_mlp_3072_40_10_b20_1t", 2.0),
+    target("mlp_3072_40_10_b20", "jax_mlp_3072_40_10_b20_1t", 2.0),
+    target("mnist_cnn_b64", "jax_mnist_cnn_b64_1t", 2.0),
+    target("mnist_cnn_b64", "opacus_mnist_cnn_b64_1t", 2.0),
+    target("mnist_cnn_b64", "opacus_ghost_mnist_cnn_b64_1t", 2.0),
+    target("resnet18_b8", "jax_resnet18_b8_1t", 2.0),
+    target("resnet18_b8", "opacus_resnet18_b8_1t", 2.0),
+    target("resnet18_b8", "torch_one_by_one_resnet18_b8_1t", 2.0),
+    target("resnet18_b8_memory", "opacus_resnet18_b8_memory", 10.0),
 ];
 
 /// An epsilon (or a noise) may be larger than the peer's by this part and still be as tight.
@@ -68,10 +94,10 @@ fn line(target: &Target, ours: Option<&Record>, theirs: Option<&Record>) -> Stri
         (Some(_), None) => return "peer not measured".into(),
         (None, None) => return "neither measured".into(),
     };
-    if ours.is_time() != theirs.is_time() {
+    if ours.is_cost() != theirs.is_cost() {
         return format!("units differ: {} and {}", ours.unit, theirs.unit);
     }
-    let ratio = if ours.is_time() { theirs.value / ours.value } else { ours.value / theirs.value };
+    let ratio = if ours.is_cost() { theirs.value / ours.value } else { ours.value / theirs.value };
     let looser = match (ours.result, theirs.result) {
         (Some(a), Some(b)) => a > b * (1.0 + TIGHTNESS),
         _ => false,

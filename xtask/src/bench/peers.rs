@@ -30,6 +30,10 @@ const PEERS: &[Peer] = &[
     peer("opendp", &["opendp==0.16.0"], "opendp"),
     peer("mkl_random", &["mkl_random"], "mkl_random"),
     peer("torch", &["torch"], "torch"),
+    peer("models_numpy", &["numpy", "mkl_random"], "numpy"),
+    peer("models_jax", &["jax"], "jax"),
+    peer("opacus", &["opacus==1.6.0"], "opacus"),
+    peer("opacus_memory", &["opacus==1.6.0"], "opacus"),
 ];
 
 /// Checks the name of a peer.

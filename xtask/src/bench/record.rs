@@ -11,7 +11,7 @@ use serde_json::Value;
 pub struct Record {
     /// What was measured.
     pub name: String,
-    /// `s` for a time (less is better), otherwise a rate such as `samples/s`.
+    /// `s` for a time or `bytes` for memory (less is better), otherwise a rate such as `samples/s`.
     pub unit: String,
     /// The figure.
     pub value: f64,
@@ -23,8 +23,8 @@ pub struct Record {
 
 impl Record {
     /// Whether less is better.
-    pub fn is_time(&self) -> bool {
-        matches!(self.unit.as_str(), "s" | "seconds" | "second")
+    pub fn is_cost(&self) -> bool {
+        matches!(self.unit.as_str(), "s" | "bytes")
     }
 
     fn parse(line: &str) -> Option<Self> {
@@ -64,7 +64,7 @@ pub fn table(title: &str, records: &[Record]) -> String {
     for record in records {
         let result = record.result.map_or(String::new(), |r| format!("result {r:.6}"));
         let note = record.note.as_deref().unwrap_or_default();
-        let value = if record.is_time() && record.value >= 1.0 {
+        let value = if record.unit == "s" && record.value >= 1.0 {
             format!("{:.3}", record.value)
         } else {
             human(record.value)
@@ -96,7 +96,7 @@ mod tests {
         command.arg(r#"warming up\n{"name":"a","unit":"s","value":0.5,"result":2}\n{"name":1}\n"#);
         let records = from_command(&mut command).expect("printf works");
         assert_eq!(records.len(), 1);
-        assert!(records[0].is_time());
+        assert!(records[0].is_cost());
         assert_eq!(records[0].result, Some(2.0));
     }
 
