@@ -231,7 +231,6 @@ fn a_table_of_a_dense_network_keeps_factors() {
 #[test]
 fn memory_is_bounded() {
     let plan = &Network::resnet18(Stem::Cifar).plans.gradient;
-    assert_eq!(plan.records, 4);
     let numbers = plan.size * plan.records + plan.workspace;
     assert!(numbers * 4 < 30_000_000, "{numbers}");
 }
