@@ -236,9 +236,6 @@ fn an_exchange_telescopes<R: Real>(
         let batch = Batch::of(data, &records);
         let clipped = objective.exchange(&x, batch, clip, &mut table, scratch, &mut out);
         assert_eq!(clipped, objective.clipped_sum(&x, batch, clip, scratch, &mut sum));
-        if step == 0 {
-            assert!(sum == out, "an empty table changes nothing");
-        }
         let expected = full.exchange(objective, &x, batch, clip, scratch, &mut size);
         close(&out, &expected, size);
         objective.exchange(&x, batch, clip, &mut table, scratch, &mut out);

@@ -9,8 +9,8 @@ pub trait Tabled<R: Real>: Objective<R> {
     /// How many numbers are kept for a record.
     fn entry(&self) -> usize;
 
-    /// Writes the sum over the batch of the clipped gradient at `x` less the one in the table, which
-    /// takes the new one. A record that is not finite counts as a gradient of zero.
+    /// Writes the sum over the batch of the clipped gradient at `x` less the one in the table,
+    /// which takes the new one. A record that is not finite counts as a gradient of zero.
     ///
     /// # Guarantee
     ///

@@ -94,8 +94,8 @@ impl Function for Tanh {
     }
 }
 
-/// `exp(x) = 2^n exp(r)` with `r = x - n ln 2` between plus and minus half of `ln 2`, where Taylor's
-/// series ends below the last place.
+/// `exp(x) = 2^n exp(r)` with `r = x - n ln 2` between plus and minus half of `ln 2`, where the
+/// series of Taylor ends below the last place.
 #[inline(always)]
 fn exp_f32(x: f32) -> f32 {
     // The sum with this constant has no digits after the point, so its last bits are the integer.

@@ -405,3 +405,35 @@ fn tables_may_keep_what_sums_do_not() {
         assert!((sum - before - out).abs() < 1e-12, "{sum} {before} {out}");
     }
 }
+
+/// Shapes that nobody thought of: strides, paddings, large and small images, blocks within blocks.
+#[test]
+fn networks_drawn_at_random_obey_the_laws() {
+    for seed in 0..25 {
+        let mut source = Source::new(seed, 11);
+        let mut draw =
+            |low: usize, high: usize| source.uniform(low as f64, (high + 1) as f64, 1)[0] as usize;
+        let side = draw(4, 18);
+        let mut layers = Vec::new();
+        for _ in 0..draw(1, 3) {
+            let kernel = draw(1, 3);
+            let channels = 2 * draw(1, 12);
+            layers.push(conv(channels, kernel, draw(1, 2), draw(0, kernel / 2 + 1)));
+            layers.push(Layer::GroupNorm { groups: 2 });
+            layers.push(TANH);
+            if draw(0, 1) == 1 {
+                let main = vec![conv(channels, 3, 1, 1), Layer::GroupNorm { groups: channels }];
+                let shortcut =
+                    if draw(0, 1) == 1 { vec![super::conv(channels, 1, 1, 0)] } else { vec![] };
+                layers.push(Layer::Residual { main, shortcut });
+            }
+        }
+        layers.push(Layer::AveragePool);
+        layers.push(Layer::Dense { outputs: 3, bias: draw(0, 1) == 1 });
+        // Some images become too small on the way.
+        let input = [draw(1, 24), side, side];
+        let Ok(network) = Network::new(input, layers, Loss::CrossEntropy) else { continue };
+        laws::check(&network, &images::<f64>(&network, 4, seed), seed);
+        laws::check_table(&network, &images::<f64>(&network, 4, seed), seed);
+    }
+}
