@@ -7,6 +7,7 @@ use crate::convex::{Constants, Convex};
 use crate::objective::{Batch, Clipped, Objective, Scratch};
 use crate::part::Part;
 use crate::row::Row;
+use crate::table::{Table, Tabled};
 
 /// `f(x) = 1/2 sum_d |x - d|^2` over some records `d`. Strongly convex and smooth with constant
 /// equal to the number of records; its minimiser is their mean.
@@ -70,6 +71,60 @@ impl MeanEstimation {
     }
 }
 
+impl MeanEstimation {
+    fn sum<R: Real>(
+        &self,
+        x: &[R],
+        batch: Batch<'_, R>,
+        clip: f64,
+        mut table: Option<&mut Table<R>>,
+        scratch: &mut Scratch<R>,
+        out: &mut [R],
+    ) -> Clipped {
+        let (row, _) = scratch.take(self.dimension);
+        let mut clipped = Clipped::default();
+        out.fill(R::ZERO);
+        for record in batch.iter() {
+            batch.data().write_row(record, row);
+            row.iter_mut().zip(x).for_each(|(d, x)| *d = *x - *d);
+            let squared = Row::Dense(row).squared_norm();
+            match clip_factor::<R>(squared, clip, &mut clipped) {
+                None => row.fill(R::ZERO),
+                Some(factor) if factor < 1.0 => {
+                    row.iter_mut().for_each(|d| *d = narrow(factor, *d));
+                }
+                Some(_) => {}
+            }
+            out.iter_mut().zip(&*row).for_each(|(out, d)| *out += *d);
+            if let Some(table) = &mut table {
+                let entry = table.entry_mut(record);
+                out.iter_mut().zip(&*entry).for_each(|(out, old)| *out -= *old);
+                entry.copy_from_slice(row);
+            }
+        }
+        clipped
+    }
+}
+
+impl<R: Real> Tabled<R> for MeanEstimation {
+    /// A gradient has no smaller form, once the point where it was taken is gone.
+    fn entry(&self) -> usize {
+        self.dimension
+    }
+
+    fn exchange(
+        &self,
+        x: &[R],
+        batch: Batch<'_, R>,
+        clip: f64,
+        table: &mut Table<R>,
+        scratch: &mut Scratch<R>,
+        out: &mut [R],
+    ) -> Clipped {
+        self.sum(x, batch, clip, Some(table), scratch, out)
+    }
+}
+
 impl<R: Real> Objective<R> for MeanEstimation {
     fn dimension(&self) -> usize {
         self.dimension
@@ -93,20 +148,7 @@ impl<R: Real> Objective<R> for MeanEstimation {
         scratch: &mut Scratch<R>,
         out: &mut [R],
     ) -> Clipped {
-        let (row, _) = scratch.take(self.dimension);
-        let mut clipped = Clipped::default();
-        out.fill(R::ZERO);
-        for record in batch.iter() {
-            batch.data().write_row(record, row);
-            row.iter_mut().zip(x).for_each(|(d, x)| *d = *x - *d);
-            let squared = Row::Dense(row).squared_norm();
-            let Some(factor) = clip_factor::<R>(squared, clip, &mut clipped) else { continue };
-            if factor < 1.0 {
-                row.iter_mut().for_each(|d| *d = narrow(factor, *d));
-            }
-            out.iter_mut().zip(&*row).for_each(|(out, d)| *out += *d);
-        }
-        clipped
+        self.sum(x, batch, clip, None, scratch, out)
     }
 
     /// The mean itself is what is said of every record.
@@ -168,6 +210,7 @@ mod tests {
             for features in [laws::features(20, 5, 1), laws::sparse_features(20, 5, 1)] {
                 let data = Dataset::<R>::new(features, Targets::None).unwrap();
                 laws::check(&MeanEstimation::new(5), &data, 3);
+                laws::check_table(&MeanEstimation::new(5), &data, 3);
             }
         }
         check::<f32>();

@@ -7,6 +7,7 @@ use crate::convex::Convex;
 use crate::linear::Linear;
 use crate::loss::Loss;
 use crate::mean::MeanEstimation;
+use crate::network::Network;
 use crate::objective::Objective;
 use crate::part::Part;
 use crate::softmax::Softmax;
@@ -14,7 +15,7 @@ use crate::table::Tabled;
 
 /// A model of some shape. What a description may be is told by [`check`](Self::check), which comes
 /// before everything else if the description came from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Model {
     /// The mean of the records: [`MeanEstimation`].
@@ -68,6 +69,8 @@ pub enum Model {
         #[serde(default)]
         intercept: bool,
     },
+    /// Layers: a [`Network`].
+    Network(Box<Network>),
 }
 
 /// Why a description is not that of a model.
@@ -85,10 +88,11 @@ pub enum ModelError {
 }
 
 /// What a description means.
-enum Shape {
+enum Shape<'a> {
     Mean(MeanEstimation),
     Linear(Linear),
     Softmax(Softmax),
+    Network(&'a Network),
 }
 
 impl Model {
@@ -98,6 +102,8 @@ impl Model {
     /// Whether it is a model at all.
     pub fn check(&self) -> Result<(), ModelError> {
         let (features, scores) = match *self {
+            // Shapes of networks are checked when they are made.
+            Self::Network(_) => return Ok(()),
             Self::Mean { features } => (features, 1),
             Self::Linear { features, .. } | Self::Logistic { features, .. } => (features, 1),
             Self::SmoothedHinge { features, width, .. } => {
@@ -124,6 +130,7 @@ impl Model {
             Shape::Mean(mean) => Box::new(mean),
             Shape::Linear(linear) => Box::new(linear),
             Shape::Softmax(softmax) => Box::new(softmax),
+            Shape::Network(network) => Box::new(network.clone()),
         }
     }
 
@@ -133,15 +140,17 @@ impl Model {
             Shape::Mean(mean) => Box::new(mean),
             Shape::Linear(linear) => Box::new(linear),
             Shape::Softmax(softmax) => Box::new(softmax),
+            Shape::Network(_) => return None,
         })
     }
 
-    /// The same with tables of gradients, if there are small ones.
-    pub fn tabled<R: Real>(&self) -> Option<Box<dyn Tabled<R>>> {
+    /// The same with tables of gradients.
+    pub fn tabled<R: Real>(&self) -> Box<dyn Tabled<R>> {
         match self.shape() {
-            Shape::Mean(_) => None,
-            Shape::Linear(linear) => Some(Box::new(linear)),
-            Shape::Softmax(softmax) => Some(Box::new(softmax)),
+            Shape::Mean(mean) => Box::new(mean),
+            Shape::Linear(linear) => Box::new(linear),
+            Shape::Softmax(softmax) => Box::new(softmax),
+            Shape::Network(network) => Box::new(network.clone()),
         }
     }
 
@@ -156,15 +165,19 @@ impl Model {
             Shape::Mean(mean) => mean.parts(),
             Shape::Linear(linear) => linear.parts(),
             Shape::Softmax(softmax) => softmax.parts(),
+            Shape::Network(network) => network.parts().to_vec(),
         }
     }
 
     /// Where training starts: at zero for convex models, whatever the seed.
-    pub fn initial<R: Real>(&self, _seed: u64) -> Vec<R> {
-        vec![R::ZERO; self.dimension()]
+    pub fn initial<R: Real>(&self, seed: u64) -> Vec<R> {
+        match self {
+            Self::Network(network) => network.initial(seed),
+            _ => vec![R::ZERO; self.dimension()],
+        }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> Shape<'_> {
         let linear =
             |features, intercept, loss| Shape::Linear(Linear::new(features, intercept, loss));
         match *self {
@@ -180,6 +193,7 @@ impl Model {
             Self::Tags { features, tags, intercept } => {
                 Shape::Softmax(Softmax::new(features, tags, intercept, Loss::Tags))
             }
+            Self::Network(ref network) => Shape::Network(network),
         }
     }
 }
@@ -187,9 +201,22 @@ impl Model {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::network::{Activation, Layer};
 
     /// One of every kind.
-    pub(crate) const ALL: [Model; 7] = [
+    pub(crate) fn all() -> Vec<Model> {
+        let layers = vec![
+            Layer::Conv { channels: 2, kernel: 2, stride: 1, padding: 0, bias: true },
+            Layer::GroupNorm { groups: 1 },
+            Layer::Activation(Activation::Relu),
+            Layer::Flatten,
+            Layer::Dense { outputs: 3, bias: true },
+        ];
+        let network = Network::new([1, 3, 3], layers, Loss::CrossEntropy).unwrap();
+        CONVEX.into_iter().chain([Model::Network(Box::new(network))]).collect()
+    }
+
+    const CONVEX: [Model; 7] = [
         Model::Mean { features: 3 },
         Model::Linear { features: 3, intercept: false },
         Model::Logistic { features: 5, intercept: true },
@@ -201,9 +228,13 @@ pub(crate) mod tests {
 
     #[test]
     fn parts_cover_the_parameters() {
-        for model in ALL {
+        for model in all() {
             model.check().unwrap();
             assert_eq!(model.objective::<f32>().dimension(), model.dimension());
+            assert_eq!(model.tabled::<f32>().dimension(), model.dimension());
+            assert_eq!(model.initial::<f64>(1).len(), model.dimension());
+        }
+        for model in CONVEX {
             assert_eq!(model.convex::<f64>().unwrap().dimension(), model.dimension());
             assert_eq!(model.initial::<f64>(1), vec![0.0; model.dimension()]);
         }
@@ -212,11 +243,11 @@ pub(crate) mod tests {
     #[test]
     fn it_is_written_as_a_table() {
         let text = r#"{"kind": "smoothed-hinge", "features": 2, "intercept": true, "width": 0.5}"#;
-        assert_eq!(serde_json::from_str::<Model>(text).unwrap(), ALL[3]);
+        assert_eq!(serde_json::from_str::<Model>(text).unwrap(), CONVEX[3]);
         let text = r#"{"kind": "logistic", "features": 5}"#;
         let model = Model::Logistic { features: 5, intercept: false };
         assert_eq!(serde_json::from_str::<Model>(text).unwrap(), model);
-        for model in ALL {
+        for model in all() {
             let text = serde_json::to_string(&model).unwrap();
             assert_eq!(serde_json::from_str::<Model>(&text).unwrap(), model);
         }

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Command;
 
 use undertone_model::dataset::{Features, Targets};
-use undertone_model::export::onnx::{Graph, Window, write_network, write_onnx};
-use undertone_model::export::write_safetensors;
+use undertone_model::export::onnx::{Graph, Window, write_onnx};
+use undertone_model::export::{read_safetensors, write_safetensors};
 use undertone_model::network::{Activation, Layer, Stem};
 use undertone_model::synthetic::Source;
 use undertone_model::{Batch, Dataset, Loss, Model, Network, Objective, Scratch};
@@ -30,7 +30,7 @@ fn onnxruntime_gives_our_scores() {
         ("softmax_plain", Model::Softmax { features: 20, classes: 10, intercept: false }),
         ("tags", Model::Tags { features: 6, tags: 4, intercept: true }),
     ];
-    for (name, model) in models {
+    for (name, model) in &models {
         save::<f32>(&folder, &format!("{name}_f32"), &model);
         save::<f64>(&folder, &format!("{name}_f64"), &model);
     }
@@ -109,8 +109,11 @@ fn save_network(folder: &Path, name: &str, network: &Network) {
         "scores": rows(&scores, scores.len() / 3),
     });
     std::fs::write(folder.join(format!("{name}.json")), expected.to_string()).unwrap();
-    std::fs::write(folder.join(format!("{name}.onnx")), write_network(network, &x).unwrap())
-        .unwrap();
+    let model = Model::Network(Box::new(network.clone()));
+    std::fs::write(folder.join(format!("{name}.onnx")), write_onnx(&model, &x).unwrap()).unwrap();
+    let tensors = write_safetensors(&model, &x).unwrap();
+    let (read, parameters) = read_safetensors::<f32>(&tensors).unwrap();
+    assert!(read == model && parameters == x, "{name} does not read back");
 }
 
 /// Every kind of layer, against plain loops: a picture of 2 x 6 x 6, a convolution to 3 x 4 x 4, a

@@ -39,7 +39,7 @@ pub fn write_json<R: Real>(model: &Model, x: &[R]) -> Result<String, ExportError
         parts.push(Values { name: part.name, shape: part.shape, values });
         rest = others;
     }
-    let file = File { format: FORMAT.to_owned(), model: *model, parts };
+    let file = File { format: FORMAT.to_owned(), model: model.clone(), parts };
     Ok(serde_json::to_string_pretty(&file).expect("finite numbers and plain names"))
 }
 

@@ -6,7 +6,7 @@
 
 mod network;
 
-pub use network::write_network;
+use network::write_network;
 
 use undertone_real::Real;
 
@@ -29,6 +29,7 @@ pub fn write_onnx<R: Real>(model: &Model, x: &[R]) -> Result<Vec<u8>, ExportErro
         | Model::SmoothedHinge { features, .. } => (features, 1),
         Model::Softmax { features, classes, .. } => (features, classes),
         Model::Tags { features, tags, .. } => (features, tags),
+        Model::Network(ref network) => return write_network(network, x),
     };
     let (weight, bias) = x.split_at(features * outputs);
     let mut graph = Graph::new(&[features]);

@@ -12,11 +12,7 @@ const LEAST_VARIANCE: f32 = 1e-5;
 
 /// A network and its parameters. An image goes in as channels, rows and columns, a row of numbers
 /// as it is. onnxruntime has convolutions in single precision only.
-pub fn write_network<R: Real>(network: &Network, x: &[R]) -> Result<Vec<u8>, ExportError> {
-    let expected: usize = network.parts().iter().map(Part::count).sum();
-    if x.len() != expected {
-        return Err(ExportError::Count { expected, got: x.len() });
-    }
+pub(super) fn write_network<R: Real>(network: &Network, x: &[R]) -> Result<Vec<u8>, ExportError> {
     let shape = network.input();
     let flat = shape[1] * shape[2] == 1;
     let graph = Graph::new(if flat { &shape[..1] } else { &shape });
