@@ -38,13 +38,25 @@ pub struct Mat<'a, R> {
     /// Numbers of a row (or of a column, if it is transposed) to the next.
     step: usize,
     transposed: bool,
+    /// Which lines of memory are the rows (or the columns), if not one after the other.
+    lines: Option<&'a [usize]>,
 }
 
 impl<'a, R> Mat<'a, R> {
     /// Of rows one after the other. Panics if the length is not `rows * columns`.
     pub fn new(data: &'a [R], rows: usize, columns: usize) -> Self {
         assert_eq!(data.len(), rows * columns, "a matrix of {rows} x {columns}");
-        Self { data, rows, columns, step: columns, transposed: false }
+        Self { data, rows, columns, step: columns, transposed: false, lines: None }
+    }
+
+    /// Of some rows of a larger matrix, in any order. It may stand on the left of a product.
+    /// Panics if one of them does not exist.
+    pub fn of_rows(data: &'a [R], columns: usize, rows: &'a [usize]) -> Self {
+        let exist = |row: &usize| row.checked_add(1).and_then(|n| n.checked_mul(columns));
+        let fits = rows.iter().all(|row| exist(row).is_some_and(|end| end <= data.len()));
+        assert!(fits, "rows of a matrix with {columns} columns");
+        let lines = Some(rows);
+        Self { data, rows: rows.len(), columns, step: columns, transposed: false, lines }
     }
 
     /// Transposed, without moving anything.
@@ -65,13 +77,27 @@ impl<'a, R> Mat<'a, R> {
     /// Some of its rows and columns.
     fn block(self, row: usize, rows: usize, column: usize, columns: usize) -> Self {
         // The last block may be empty, and start behind the data.
-        let data = if rows * columns == 0 { &[] } else { self.from(row, column) };
-        Self { data, rows, columns, ..self }
+        if rows * columns == 0 {
+            return Self { data: &[], rows, columns, lines: None, ..self };
+        }
+        let (line, place) = self.place(row, column);
+        match self.lines {
+            None => Self { data: self.from(row, column), rows, columns, ..self },
+            Some(lines) => {
+                let (data, lines) = (&self.data[place..], Some(&lines[line..]));
+                Self { data, rows, columns, lines, ..self }
+            }
+        }
+    }
+
+    fn place(&self, row: usize, column: usize) -> (usize, usize) {
+        if self.transposed { (column, row) } else { (row, column) }
     }
 
     /// From this element on, as it lies in memory.
     fn from(&self, row: usize, column: usize) -> &'a [R] {
-        let (line, place) = if self.transposed { (column, row) } else { (row, column) };
+        let (line, place) = self.place(row, column);
+        let line = self.lines.map_or(line, |lines| lines[line]);
         &self.data[line * self.step + place..]
     }
 }
@@ -109,6 +135,7 @@ fn product<R: Real>(
     fresh: bool,
 ) {
     assert_eq!(a.columns, b.rows, "inner sizes");
+    assert!(b.lines.is_none(), "chosen rows stand on the left");
     assert_eq!(out.len(), a.rows * b.columns, "size of the result");
     if fresh && a.columns == 0 {
         out.fill(R::ZERO);
@@ -129,11 +156,14 @@ fn product<R: Real>(
     }
 }
 
-impl<R> Mat<'_, R> {
+impl<'a, R> Mat<'a, R> {
     /// The same shape over data whose type is known.
-    fn over<L>(self, data: &[L]) -> Mat<'_, L> {
-        let Self { rows, columns, step, transposed, .. } = self;
-        Mat { data, rows, columns, step, transposed }
+    fn over<'b, L>(self, data: &'b [L]) -> Mat<'b, L>
+    where
+        Self: 'b,
+    {
+        let Self { rows, columns, step, transposed, lines, .. } = self;
+        Mat { data, rows, columns, step, transposed, lines }
     }
 }
 
@@ -284,7 +314,7 @@ impl<S: Simd, L: Lane, const V: usize> Panel<'_, S, L, V> {
         let depth = self.a.columns;
         let left = match self.left {
             Some(packed) => Left::Packed { data: &packed[row * depth..][..N * depth] },
-            None => Left::Rows { data: self.a.from(row, 0), step: self.a.step },
+            None => Left::Rows(std::array::from_fn(|i| &self.a.from(row + i, 0)[..depth])),
         };
         let Out { step, width, fresh, .. } = self.out;
         let data = &mut self.out.data[row * step..];
@@ -345,6 +375,30 @@ mod tests {
             check::<f32>(m, k, n, (left, right), f32::mul_add);
             check::<f64>(m, k, n, (left, right), f64::mul_add);
         }
+    }
+
+    #[test]
+    fn chosen_rows_are_like_copies_of_them() {
+        let (data, lines) = (numbers::<f32>(40 * 300, 1), [7, 3, 3, 39, 0, 12, 21, 8, 9]);
+        let copied: Vec<f32> =
+            lines.iter().flat_map(|line| &data[line * 300..][..300]).copied().collect();
+        let (chosen, copied) = (Mat::of_rows(&data, 300, &lines), Mat::new(&copied, 9, 300));
+        let packing = &mut Packing::default();
+        let (weights, above) = (numbers::<f32>(300 * 50, 2), numbers::<f32>(9 * 50, 3));
+        let [mut a, mut b] = [vec![0.0; 9 * 50], vec![1.0; 9 * 50]];
+        multiply(chosen, Mat::new(&weights, 300, 50), &mut a, packing);
+        multiply(copied, Mat::new(&weights, 300, 50), &mut b, packing);
+        assert_eq!(a, b);
+        let [mut a, mut b] = [vec![0.0; 300 * 50], vec![1.0; 300 * 50]];
+        multiply(chosen.t(), Mat::new(&above, 9, 50), &mut a, packing);
+        multiply(copied.t(), Mat::new(&above, 9, 50), &mut b, packing);
+        assert_eq!(a, b);
+    }
+
+    #[test]
+    #[should_panic(expected = "rows of a matrix with 3 columns")]
+    fn rows_that_do_not_exist_are_refused() {
+        let _ = Mat::of_rows(&[0.0; 9], 3, &[0, 3]);
     }
 
     #[test]

@@ -6,9 +6,9 @@ use crate::lanes::Lane;
 
 /// Some rows of the left matrix over one block of the inner index.
 #[derive(Clone, Copy)]
-pub(super) enum Left<'a, L> {
-    /// Rows one after the other, `step` numbers from one to the next.
-    Rows { data: &'a [L], step: usize },
+pub(super) enum Left<'a, L, const ROWS: usize> {
+    /// As many numbers of each as there are inner indices.
+    Rows([&'a [L]; ROWS]),
     /// All rows' numbers of an inner index together, then those of the next.
     Packed { data: &'a [L] },
 }
@@ -37,7 +37,7 @@ pub(super) struct Out<'a, L> {
 #[inline(always)]
 pub(super) fn kernel<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
     simd: S,
-    left: Left<'_, L>,
+    left: Left<'_, L, ROWS>,
     right: Right<'_, L>,
     depth: usize,
     out: &mut Out<'_, L>,
@@ -59,8 +59,9 @@ pub(super) fn kernel<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
         }
     }
     match left {
-        Left::Rows { data, step } => {
-            let rows: [&[L]; ROWS] = std::array::from_fn(|row| &data[row * step..][..depth]);
+        Left::Rows(rows) => {
+            // The same lengths once more, where the compiler sees them.
+            let rows = rows.map(|row| &row[..depth]);
             for k in 0..depth {
                 let right = &L::vectors::<S>(&right.data[k * right.step..])[..VECTORS];
                 for (sums, row) in sums.iter_mut().zip(rows) {

@@ -15,12 +15,11 @@ pub(super) fn pack_left<'a, L: Lane>(a: Mat<'_, L>, packed: &'a mut [L]) -> Opti
         let rows = next_rows(a.rows - row);
         let group = &mut packed[row * a.columns..][..rows * a.columns];
         match rows {
-            ROWS => copy::<L, ROWS>(a.from(row, 0), a.step, group),
-            4 => copy::<L, 4>(a.from(row, 0), a.step, group),
+            ROWS => copy::<L, ROWS>(a, row, group),
+            4 => copy::<L, 4>(a, row, group),
             _ => {
-                for (group, line) in group.chunks_exact_mut(rows).zip(a.from(row, 0).chunks(a.step))
-                {
-                    group.copy_from_slice(&line[..rows]);
+                for (k, group) in group.chunks_exact_mut(rows).enumerate() {
+                    group.copy_from_slice(&a.from(row, k)[..rows]);
                 }
             }
         }
@@ -31,9 +30,19 @@ pub(super) fn pack_left<'a, L: Lane>(a: Mat<'_, L>, packed: &'a mut [L]) -> Opti
 
 /// A known number of numbers is moved in registers.
 #[inline(always)]
-fn copy<L: Lane, const N: usize>(from: &[L], step: usize, group: &mut [L]) {
-    for (group, line) in group.as_chunks_mut::<N>().0.iter_mut().zip(from.chunks(step)) {
-        group.copy_from_slice(&line[..N]);
+fn copy<L: Lane, const N: usize>(a: Mat<'_, L>, row: usize, group: &mut [L]) {
+    let groups = group.as_chunks_mut::<N>().0.iter_mut();
+    match a.lines {
+        None => {
+            for (group, line) in groups.zip(a.from(row, 0).chunks(a.step)) {
+                group.copy_from_slice(&line[..N]);
+            }
+        }
+        Some(lines) => {
+            for (group, line) in groups.zip(lines) {
+                group.copy_from_slice(&a.data[line * a.step + row..][..N]);
+            }
+        }
     }
 }
 
