@@ -1,6 +1,10 @@
 //! Records in memory: features, what is to be predicted, and groups.
 
+use std::sync::OnceLock;
+
 use undertone_real::Real;
+
+use crate::row::Row;
 
 /// Records of one node or of all.
 #[derive(Clone, PartialEq)]
@@ -11,6 +15,18 @@ pub struct Dataset<R> {
     groups: Option<Vec<u32>>,
     /// Channels, height and width, if a record is an image (channel by channel, row by row).
     image: Option<[usize; 3]>,
+    norms: Norms,
+}
+
+/// At least the squared norms of all records, computed when somebody asks for them.
+#[derive(Clone, Default)]
+struct Norms(OnceLock<Vec<f64>>);
+
+/// They follow from the features.
+impl PartialEq for Norms {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// The numbers that a record is described by.
@@ -88,7 +104,7 @@ impl<R: Real> Dataset<R> {
     pub fn new(features: Features<R>, targets: Targets<R>) -> Result<Self, NotADataset> {
         features.check()?;
         targets.check(features.records())?;
-        Ok(Self { features, targets, groups: None, image: None })
+        Ok(Self { features, targets, groups: None, image: None, norms: Norms::default() })
     }
 
     /// With the value of a protected attribute for every record.
@@ -173,6 +189,12 @@ impl<R: Real> Dataset<R> {
         }
     }
 
+    /// At least the squared norm of every record; infinite or NaN if a number is not finite.
+    pub(crate) fn squared_norms(&self) -> &[f64] {
+        let norm = |record| Row::of(self, record).squared_norm();
+        self.norms.0.get_or_init(|| (0..self.records()).map(norm).collect())
+    }
+
     /// The records with these numbers, in this order.
     pub fn select(&self, records: &[usize]) -> Self {
         Self {
@@ -180,6 +202,7 @@ impl<R: Real> Dataset<R> {
             targets: self.targets.select(records),
             groups: self.groups.as_ref().map(|groups| pick(groups, records)),
             image: self.image,
+            norms: Norms::default(),
         }
     }
 }

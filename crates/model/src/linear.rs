@@ -91,7 +91,7 @@ impl Linear {
             let row = Row::of(batch.data(), record);
             let score = row.dot(x) + self.offset(x);
             let slope = R::from_f64(self.loss.scalar(score, batch.data().target(record)).1);
-            let norm = self.with_one(row.squared_norm());
+            let norm = self.with_one(batch.data().squared_norms()[record]);
             let c = coefficient(slope, norm, clip, &mut clipped);
             let c = exchange_entry(c, norm, record, table.as_deref_mut());
             if c != R::ZERO {

@@ -1,8 +1,11 @@
 //! What is minimised: losses of single records, their gradients, and sums of clipped gradients.
 
+use std::ops::Range;
+
+use undertone_matrix::Mat;
 use undertone_real::Real;
 
-use crate::dataset::{Dataset, Target};
+use crate::dataset::{Dataset, Features, Target};
 
 /// A sum of losses over records, each a function of the same parameters `x`.
 ///
@@ -84,6 +87,18 @@ impl<'a, R: Real> Batch<'a, R> {
     /// The numbers of all records.
     pub fn iter(self) -> impl Iterator<Item = usize> + 'a {
         (0..self.len()).map(move |position| self.record(position))
+    }
+
+    /// The features of records at some positions as they lie in memory, if they lie there.
+    pub(crate) fn rows(&self, positions: Range<usize>) -> Option<Mat<'a, R>> {
+        let Features::Dense { width, values } = self.data.features() else { return None };
+        Some(match self.records {
+            Some(records) => Mat::of_rows(values, *width, &records[positions]),
+            None => {
+                let rows = &values[positions.start * width..positions.end * width];
+                Mat::new(rows, positions.len(), *width)
+            }
+        })
     }
 
     /// What is to be predicted of the record at a position.

@@ -70,7 +70,7 @@ impl Softmax {
                 let scores = &block.scores[i * self.classes..][..self.classes];
                 let delta = &mut block.deltas[i * self.classes..][..self.classes];
                 self.loss.with_derivative(scores, batch.data().target(record), delta);
-                let norm = self.with_one(Row::of(batch.data(), record).squared_norm());
+                let norm = self.with_one(batch.data().squared_norms()[record]);
                 self.clip(delta, norm, clip, &mut clipped);
                 if let Some(table) = &mut table {
                     for (new, old) in delta.iter_mut().zip(table.entry_mut(record)) {

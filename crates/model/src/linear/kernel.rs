@@ -1,8 +1,8 @@
-//! One pass over dense rows: score, norm, coefficient, sum.
+//! One pass over dense rows: score, coefficient, sum.
 //!
-//! A row is read twice while it is near: for its score and norm, and for the sum. Sums of a row
-//! have [`LANES`] partial sums on every machine, and products are rounded before they are added,
-//! so that bits depend neither on the width of vectors nor on what fuses.
+//! A row is read twice while it is near: for its score, and for the sum. Sums of a row have
+//! [`LANES`] partial sums on every machine, and products are rounded before they are added, so that
+//! bits depend neither on the width of vectors nor on what fuses. Norms are those of the data set.
 
 use undertone_real::Real;
 
@@ -35,8 +35,8 @@ pub(super) fn sum<R: Real>(
     out: &mut [R],
 ) -> Clipped {
     let tail = Tail::new(&x[..model.width]);
-    let clipped = Clipped::default();
-    let sum = Sum { model, x, batch, values, targets, clip, table, out, tail, clipped };
+    let (clipped, norms) = (Clipped::default(), batch.data().squared_norms());
+    let sum = Sum { model, x, batch, values, norms, targets, clip, table, out, tail, clipped };
     pulp::Arch::new().dispatch(sum)
 }
 
@@ -45,6 +45,7 @@ struct Sum<'a, R> {
     x: &'a [R],
     batch: Batch<'a, R>,
     values: &'a [R],
+    norms: &'a [f64],
     targets: &'a [R],
     clip: f64,
     table: Option<&'a mut Table<R>>,
@@ -74,31 +75,27 @@ impl<R: Real> Sum<'_, R> {
         let [mut scores, mut norms, mut signs] = [[0.0; BLOCK]; 3];
         let offset = self.model.offset(self.x);
         let x = &self.x[..width];
-        let [mut dots, mut squares] = [[[R::ZERO; LANES]; BLOCK]; 2];
+        let mut dots = [[R::ZERO; LANES]; BLOCK];
         for (i, row) in rows.iter_mut().enumerate() {
             // Beyond the batch its last record stands in, and is not used.
             let record = self.batch.record(first + i.min(count - 1));
             *row = &self.values[record * width..][..width];
             signs[i] = self.targets[record].to_f64();
+            norms[i] = self.model.with_one(self.norms[record]);
         }
-        for i in (0..count).step_by(2) {
-            [[dots[i], squares[i]], [dots[i + 1], squares[i + 1]]] =
-                partial_sums(rows[i], rows[i + 1], x, &self.tail);
+        let (groups, _) = rows.as_chunks::<GROUP>();
+        for (dots, rows) in dots.as_chunks_mut::<GROUP>().0.iter_mut().zip(groups) {
+            *dots = partial_dots(rows, x, &self.tail);
         }
-        let (dots, squares) = (trees(&dots), trees(&squares));
-        // A square, the sums of a lane, and the four levels of the tree.
-        let above = 1.0 + (width / LANES + 8) as f64 * R::EPSILON.to_f64();
-        let mut plain = true;
+        let dots = trees(&dots);
+        let mut finite = true;
         for i in 0..BLOCK {
             scores[i] = dots[i].to_f64() + offset;
-            norms[i] = self.model.with_one(squares[i].to_f64() * above);
-            plain &= is_plain(dots[i], squares[i]) || i >= count;
+            finite &= scores[i].is_finite();
         }
-        if !plain {
-            for i in (0..count).filter(|i| !is_plain(dots[*i], squares[*i])) {
-                (scores[i], norms[i]) = precisely(rows[i], x);
-                scores[i] += offset;
-                norms[i] = self.model.with_one(norms[i]);
+        if !finite {
+            for i in (0..count).filter(|i| !dots[*i].is_finite()) {
+                scores[i] = precisely(rows[i], x) + offset;
             }
         }
         let mut slopes = [0.0; BLOCK];
@@ -152,47 +149,37 @@ impl<R: Real> Sum<'_, R> {
     }
 }
 
-/// Partial sums of the products with `x`, and of the squares, of two rows. Two, so that more reads
-/// are under way at once.
+/// Partial sums of the products of some rows with `x`. Some, so that more reads are under way at
+/// once.
 #[inline(always)]
-fn partial_sums<R: Real>(r: &[R], s: &[R], x: &[R], tail: &Tail<R>) -> [[[R; LANES]; 2]; 2] {
-    let [mut r_dot, mut r_norm, mut s_dot, mut s_norm] = [[R::ZERO; LANES]; 4];
+fn partial_dots<R: Real>(rows: &[&[R]; GROUP], x: &[R], tail: &Tail<R>) -> [[R; LANES]; GROUP] {
+    let mut dots = [[R::ZERO; LANES]; GROUP];
     let xs = x.as_chunks::<LANES>().0;
-    let (rs, ss) = (r.as_chunks::<LANES>().0, s.as_chunks::<LANES>().0);
-    for ((r, s), x) in rs.iter().zip(ss).zip(xs) {
+    let [a, b, c, d] = rows.map(|row| row.as_chunks::<LANES>().0);
+    for ((((x, a), b), c), d) in xs.iter().zip(a).zip(b).zip(c).zip(d) {
         for l in 0..LANES {
-            r_dot[l] += r[l] * x[l];
-            r_norm[l] += r[l] * r[l];
-            s_dot[l] += s[l] * x[l];
-            s_norm[l] += s[l] * s[l];
+            dots[0][l] += a[l] * x[l];
+            dots[1][l] += b[l] * x[l];
+            dots[2][l] += c[l] * x[l];
+            dots[3][l] += d[l] * x[l];
         }
     }
     if tail.count > 0 {
-        let (r, s) = (window(r), window(s));
-        for l in 0..LANES {
-            let (r, s) = (r[l] * tail.mask[l], s[l] * tail.mask[l]);
-            r_dot[l] += r * tail.x[l];
-            r_norm[l] += r * r;
-            s_dot[l] += s * tail.x[l];
-            s_norm[l] += s * s;
+        for (dots, row) in dots.iter_mut().zip(rows) {
+            let row = window(row);
+            for l in 0..LANES {
+                dots[l] += row[l] * tail.x[l];
+            }
         }
     }
-    [[r_dot, r_norm], [s_dot, s_norm]]
+    dots
 }
 
-/// Whether a product and a squared norm neither overflowed nor lost digits to underflow.
-#[inline(always)]
-fn is_plain<R: Real>(dot: R, square: R) -> bool {
-    let (dot, square) = (dot.to_f64(), square.to_f64());
-    dot.abs() < f64::INFINITY && square > 1e-25 && square < f64::INFINITY
-}
-
-/// Both in double precision, where single precision is not enough.
+/// In double precision, where single precision overflows.
 #[cold]
 #[inline(never)]
-fn precisely<R: Real>(row: &[R], x: &[R]) -> (f64, f64) {
-    let row = Row::Dense(row);
-    (row.dot(x), row.squared_norm())
+fn precisely<R: Real>(row: &[R], x: &[R]) -> f64 {
+    Row::Dense(row).dot(x)
 }
 
 /// `out += c0 r0 + c1 r1 + c2 r2 + c3 r3`, one after the other.
@@ -230,8 +217,7 @@ fn add_one<R: Real>(row: &[R], c: R, out: &mut [R], tail: &mut Tail<R>) {
 /// them, as a window of the last [`LANES`] numbers.
 struct Tail<R> {
     count: usize,
-    /// One where a number of the window was not read before.
-    mask: [R; LANES],
+    /// Zero where a number of the window was read before.
     x: [R; LANES],
     /// Of the window: what was read before is summed as well, and not used.
     sum: [R; LANES],
@@ -240,9 +226,7 @@ struct Tail<R> {
 impl<R: Real> Tail<R> {
     fn new(x: &[R]) -> Self {
         let count = x.len() % LANES;
-        let mut tail =
-            Self { count, mask: [R::ZERO; LANES], x: [R::ZERO; LANES], sum: [R::ZERO; LANES] };
-        tail.mask[LANES - count..].fill(R::ONE);
+        let mut tail = Self { count, x: [R::ZERO; LANES], sum: [R::ZERO; LANES] };
         tail.x[LANES - count..].copy_from_slice(&x[x.len() - count..]);
         tail
     }
@@ -313,8 +297,20 @@ mod tests {
                 let clipped = sum(model, x, batch, values, targets, 0.7, None, &mut vectors);
                 let (clip, table, out) = (0.7, None, &mut *scalars);
                 let (tail, none) = (Tail::new(&x[..width]), Clipped::default());
-                let plain =
-                    Sum { model, x, batch, values, targets, clip, table, out, tail, clipped: none };
+                let norms = batch.data().squared_norms();
+                let plain = Sum {
+                    model,
+                    x,
+                    batch,
+                    values,
+                    norms,
+                    targets,
+                    clip,
+                    table,
+                    out,
+                    tail,
+                    clipped: none,
+                };
                 assert_eq!(clipped, plain.with_simd(pulp::Scalar::new()));
                 assert!(vectors == scalars, "{width}");
             }

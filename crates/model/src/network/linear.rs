@@ -73,14 +73,13 @@ impl Linear {
 
     /// Of all records.
     pub fn forward<R: Real>(&self, x: &[R], input: &[R], output: &mut [R], tools: Tools<'_, R>) {
-        let weight = Mat::new(&x[self.weight()], self.depth, self.outputs);
         let total = output.len() / self.outputs;
-        if self.bias {
-            let bias = &x[self.biases()];
-            output.chunks_exact_mut(self.outputs).for_each(|row| row.copy_from_slice(bias));
-        }
         let packing = tools.packing;
         if let Some(patches) = self.lines() {
+            if self.bias {
+                let bias = &x[self.biases()];
+                output.chunks_exact_mut(self.outputs).for_each(|row| row.copy_from_slice(bias));
+            }
             let (t, line) = (self.rows, patches.line());
             let lines = &mut tools.workspace[..patches.lines_workspace()];
             let images = input.chunks_exact(patches.pixels() * patches.channels);
@@ -100,12 +99,25 @@ impl Linear {
         }
         self.blocks(input, 0..total, tools.workspace, |rows, matrix| {
             let out = &mut output[rows.start * self.outputs..rows.end * self.outputs];
-            if self.bias {
-                multiply_add(matrix, weight, out, packing);
-            } else {
-                multiply(matrix, weight, out, packing);
-            }
+            self.forward_rows(x, matrix, out, packing);
         });
+    }
+
+    /// Of records whose rows are the input itself.
+    pub fn forward_rows<R: Real>(
+        &self,
+        x: &[R],
+        rows: Mat<'_, R>,
+        output: &mut [R],
+        packing: &mut Packing<R>,
+    ) {
+        let weight = Mat::new(&x[self.weight()], self.depth, self.outputs);
+        if !self.bias {
+            return multiply(rows, weight, output, packing);
+        }
+        let bias = &x[self.biases()];
+        output.chunks_exact_mut(self.outputs).for_each(|row| row.copy_from_slice(bias));
+        multiply_add(rows, weight, output, packing);
     }
 
     /// The derivatives by the input of all records.
@@ -187,15 +199,26 @@ impl Linear {
             return;
         }
         self.blocks(input, 0..total, tools.workspace, |rows, matrix| {
-            let count = rows.len();
             let above = &above[rows.start * self.outputs..rows.end * self.outputs];
-            let above = Mat::new(above, count, self.outputs);
-            if add || rows.start > 0 {
-                multiply_add(matrix.t(), above, gradient, packing);
-            } else {
-                multiply(matrix.t(), above, gradient, packing);
-            }
+            self.gradient_rows(matrix, above, gradient, add || rows.start > 0, packing);
         });
+    }
+
+    /// The same of records whose rows are the input itself.
+    pub fn gradient_rows<R: Real>(
+        &self,
+        rows: Mat<'_, R>,
+        above: &[R],
+        gradient: &mut [R],
+        add: bool,
+        packing: &mut Packing<R>,
+    ) {
+        let above = Mat::new(above, rows.rows(), self.outputs);
+        if add {
+            multiply_add(rows.t(), above, gradient, packing);
+        } else {
+            multiply(rows.t(), above, gradient, packing);
+        }
     }
 
     /// An upper bound of the squared norm of the derivative by the weights, and by the biases if
@@ -204,7 +227,6 @@ impl Linear {
         if self.rows > 1 {
             return self.gram(input, above, tools);
         }
-        let bias = if self.bias { 1.0 } else { 0.0 };
         let row = match self.patches {
             Some(patches) => {
                 let (row, workspace) = tools.workspace.split_at_mut(self.depth);
@@ -213,7 +235,12 @@ impl Linear {
             }
             None => input,
         };
-        (vector::squared_norm(row) + bias) * vector::squared_norm(above)
+        self.squared_norm_of(vector::squared_norm(row), above)
+    }
+
+    /// The same, given an upper bound of the squared norm of the only row.
+    pub fn squared_norm_of<R: Real>(&self, row: f64, above: &[R]) -> f64 {
+        (row + if self.bias { 1.0 } else { 0.0 }) * vector::squared_norm(above)
     }
 
     /// The squared norm of a sum of outer products is the sum of the products of the entries of two

@@ -20,6 +20,8 @@ pub(super) struct Program {
     pub dimension: usize,
     /// Channels and pixels of the input.
     pub input: [usize; 2],
+    /// Whether the first layer is a linear function of whole records, and nothing else needs them.
+    pub takes_rows: bool,
 }
 
 /// One value from another, or from two.
@@ -72,7 +74,15 @@ impl Program {
             step.adds = left[step.from];
             left[step.from] = true;
         }
-        Ok(Self { steps, sizes, parts, dimension, input: [channels, height * width] })
+        let takes_rows = steps.iter().all(|step| match &step.op {
+            Op::Linear(linear) if step.from == 0 => linear.rows == 1 && linear.patches.is_none(),
+            Op::Add { with: 0, .. } => false,
+            _ => step.from > 0,
+        });
+        let input = [channels, height * width];
+        // Records lie channel by channel, which is pixel by pixel if there is one of either.
+        let takes_rows = takes_rows && input.contains(&1);
+        Ok(Self { steps, sizes, parts, dimension, input, takes_rows })
     }
 
     /// How many scores a record has.

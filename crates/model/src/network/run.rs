@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use undertone_matrix::vector;
+use undertone_matrix::{Mat, vector};
 use undertone_real::Real;
 
 use super::elementwise;
@@ -26,8 +26,7 @@ pub(super) fn forward<R: Real>(
 ) {
     for group in groups(batch.len(), plan) {
         let start = group.start;
-        let mut group = Group::new(program, plan, x, group, scratch);
-        group.load(batch);
+        let mut group = Group::new(program, plan, x, group, batch, scratch);
         group.forward();
         let scores = plan.values[program.scores()];
         visit(start, group.at(scores));
@@ -53,16 +52,15 @@ pub(super) fn clipped<R: Real>(
     }
     for group in groups(batch.len(), plan) {
         let start = group.start;
-        let mut group = Group::new(program, plan, x, group, scratch);
-        group.load(batch);
+        let mut group = Group::new(program, plan, x, group, batch, scratch);
         group.forward();
         let mut norms = [0.0; MOST_RECORDS];
-        group.losses(loss, batch);
+        group.losses(loss);
         group.backward(&mut norms);
         group.scale(&norms, clip, &mut clipped);
         group.add(out, start > 0);
         if let Some(table) = &mut table {
-            group.swap(batch, table);
+            group.swap(table);
             group.add(out, true);
         }
     }
@@ -74,9 +72,12 @@ struct Group<'a, R> {
     program: &'a Program,
     plan: &'a Plan,
     x: &'a [R],
+    batch: Batch<'a, R>,
     /// Where they start in the batch.
     start: usize,
     records: usize,
+    /// The records where they lie in the data set; otherwise they are in memory.
+    rows: Option<Mat<'a, R>>,
     memory: &'a mut [R],
     workspace: &'a mut [R],
     packing: &'a mut undertone_matrix::Packing<R>,
@@ -88,13 +89,20 @@ impl<'a, R: Real> Group<'a, R> {
         plan: &'a Plan,
         x: &'a [R],
         group: Range<usize>,
+        batch: Batch<'a, R>,
         scratch: &'a mut Scratch<R>,
     ) -> Self {
         assert_eq!(x.len(), program.dimension, "as many parameters as the network has");
         let (start, records) = (group.start, group.len());
         let (memory, packing) = scratch.take(plan.size * records + plan.workspace);
         let (workspace, memory) = memory.split_at_mut(plan.workspace);
-        Self { program, plan, x, start, records, memory, workspace, packing }
+        let rows = if program.takes_rows { batch.rows(group) } else { None };
+        let mut group =
+            Self { program, plan, x, batch, start, records, rows, memory, workspace, packing };
+        if group.rows.is_none() {
+            group.load();
+        }
+        group
     }
 
     fn at(&self, place: Place) -> &[R] {
@@ -106,7 +114,8 @@ impl<'a, R: Real> Group<'a, R> {
     }
 
     /// Images lie channel by channel in a data set and pixel by pixel here.
-    fn load(&mut self, batch: Batch<'_, R>) {
+    fn load(&mut self) {
+        let batch = self.batch;
         let [channels, pixels] = self.program.input;
         let (start, place, workspace) = (self.start, self.plan.values[0], &mut *self.workspace);
         let rows = self.memory[place.range(self.records)].chunks_exact_mut(channels * pixels);
@@ -137,6 +146,11 @@ impl<'a, R: Real> Group<'a, R> {
             let [from, to] = [step.from, step.to].map(|v| self.plan.values[v].range(n));
             let memory = self.plan.memory[k].range(n);
             match &step.op {
+                Op::Linear(linear) if step.from == 0 && self.rows.is_some() => {
+                    let [output] = disjoint(self.memory, [to]);
+                    let rows = self.rows.expect("there are some");
+                    linear.forward_rows(self.x, rows, output, self.packing);
+                }
                 Op::Linear(linear) => {
                     let [input, output] = disjoint(self.memory, [from, to]);
                     let tools = Tools { workspace: self.workspace, packing: self.packing };
@@ -177,7 +191,7 @@ impl<'a, R: Real> Group<'a, R> {
     }
 
     /// Leaves the derivatives of the losses by the scores.
-    fn losses(&mut self, loss: Loss, batch: Batch<'_, R>) {
+    fn losses(&mut self, loss: Loss) {
         let scores = self.program.scores();
         let outputs = self.program.outputs();
         let ranges = [self.plan.values[scores], self.plan.derivatives[scores]]
@@ -185,7 +199,7 @@ impl<'a, R: Real> Group<'a, R> {
         let [scores, derivatives] = disjoint(self.memory, ranges);
         let rows = scores.chunks_exact(outputs).zip(derivatives.chunks_exact_mut(outputs));
         for (k, (scores, derivative)) in rows.enumerate() {
-            loss.with_derivative(scores, batch.target(self.start + k), derivative);
+            loss.with_derivative(scores, self.batch.target(self.start + k), derivative);
         }
     }
 
@@ -198,6 +212,14 @@ impl<'a, R: Real> Group<'a, R> {
             let has_below = step.from > 0;
             let [kept, memory] = [self.plan.kept[k], self.plan.memory[k]].map(|p| p.range(n));
             match &step.op {
+                Op::Linear(linear) if step.from == 0 && self.rows.is_some() => {
+                    let of_rows = self.batch.data().squared_norms();
+                    let above = self.memory[above].chunks_exact(linear.outputs);
+                    for (r, above) in above.enumerate() {
+                        let row = of_rows[self.batch.record(self.start + r)];
+                        norms[r] += linear.squared_norm_of(row, above);
+                    }
+                }
                 Op::Linear(linear) => {
                     let [input, above, kept] = disjoint(self.memory, [from, above, kept]);
                     let tools = Tools { workspace: self.workspace, packing: self.packing };
@@ -268,6 +290,11 @@ impl<'a, R: Real> Group<'a, R> {
     fn scale(&mut self, norms: &[f64], clip: f64, clipped: &mut Clipped) {
         // Sums of squares round, by less than this for all parameters together.
         let slack = 1.0 + 4.0 * (self.program.dimension + 16) as f64 * f64::EPSILON;
+        if self.rows.is_some() && norms[..self.records].iter().any(|norm| !norm.is_finite()) {
+            // What is not finite is to be left out, which is done in memory.
+            self.rows = None;
+            self.load();
+        }
         for (r, norm) in norms[..self.records].iter().enumerate() {
             let factor = clip_factor::<R>(norm * slack, clip, clipped);
             if factor == Some(1.0) {
@@ -300,8 +327,16 @@ impl<'a, R: Real> Group<'a, R> {
                     let input = self.plan.values[step.from].range(n);
                     let above = self.plan.derivatives[step.to].range(n);
                     let [input, above] = disjoint(self.memory, [input, above]);
-                    let tools = Tools { workspace: self.workspace, packing: self.packing };
-                    linear.gradient(input, above, &mut out[linear.weight()], add, tools);
+                    let gradient = &mut out[linear.weight()];
+                    match self.rows.filter(|_| step.from == 0) {
+                        Some(rows) => {
+                            linear.gradient_rows(rows, above, gradient, add, self.packing);
+                        }
+                        None => {
+                            let tools = Tools { workspace: self.workspace, packing: self.packing };
+                            linear.gradient(input, above, gradient, add, tools);
+                        }
+                    }
                     if linear.rows == 1 {
                         if !add {
                             out[linear.biases()].fill(R::ZERO);
@@ -327,9 +362,9 @@ impl<'a, R: Real> Group<'a, R> {
     }
 
     /// Puts what is in memory into the table, and the negative of what was there into memory.
-    fn swap(&mut self, batch: Batch<'_, R>, table: &mut Table<R>) {
+    fn swap(&mut self, table: &mut Table<R>) {
         for r in 0..self.records {
-            let mut entry = table.entry_mut(batch.record(self.start + r));
+            let mut entry = table.entry_mut(self.batch.record(self.start + r));
             for place in self.plan.entries() {
                 let (part, rest) = entry.split_at_mut(place.size);
                 row(self.memory, place, self.records, r).swap_with_slice(part);
