@@ -82,7 +82,8 @@ fn report(
     let rate = records / seconds[RUNS / 2];
     let noise = objective.dimension() as f64 / machine.noise * rate / work.batch as f64;
     let note = format!(
-        "{:.1} GFLOP/s, {:.0}% of {:.0}; records {:.1} GB/s, {:.0}% of {:.0}; noise {:.0}% of it",
+        "{:.1} GFLOP/s, {:.0}% of {:.0}; records {:.1} GB/s, {:.0}% of {:.0}; noise {:.0}% of it; \
+         best run {:.4e}",
         rate * work.flops / 1e9,
         100.0 * rate * work.flops / machine.flops,
         machine.flops / 1e9,
@@ -90,6 +91,7 @@ fn report(
         100.0 * rate * work.bytes / machine.bandwidth,
         machine.bandwidth / 1e9,
         100.0 * noise,
+        records / seconds[0],
     );
     println!(r#"{{"name":"{name}","unit":"samples/s","value":{rate:.1},"note":"{note}"}}"#);
 }

@@ -46,10 +46,27 @@ fn copy<L: Lane, const N: usize>(a: Mat<'_, L>, row: usize, group: &mut [L]) {
     }
 }
 
+/// Whole lines of a known width, again in registers.
+#[inline(always)]
+fn copy_lines<L: Lane, const N: usize>(b: Mat<'_, L>, packed: &mut [L]) {
+    let rows = packed.as_chunks_mut::<N>().0.iter_mut();
+    for (row, line) in rows.zip(b.data.chunks(b.step)) {
+        row.copy_from_slice(&line[..N]);
+    }
+}
+
 /// A right block as rows of `full` numbers, filled up with zeros.
 #[inline(always)]
 pub(super) fn pack_right<L: Lane>(b: Mat<'_, L>, full: usize, packed: &mut [L]) {
     let width = b.columns;
+    if !b.transposed && width == full {
+        match full {
+            8 => return copy_lines::<L, 8>(b, packed),
+            16 => return copy_lines::<L, 16>(b, packed),
+            32 => return copy_lines::<L, 32>(b, packed),
+            _ => {}
+        }
+    }
     if !b.transposed {
         for (row, line) in packed.chunks_exact_mut(full).zip(b.data.chunks(b.step)) {
             row[..width].copy_from_slice(&line[..width]);
