@@ -31,8 +31,8 @@ fn onnxruntime_gives_our_scores() {
         ("tags", Model::Tags { features: 6, tags: 4, intercept: true }),
     ];
     for (name, model) in &models {
-        save::<f32>(&folder, &format!("{name}_f32"), &model);
-        save::<f64>(&folder, &format!("{name}_f64"), &model);
+        save::<f32>(&folder, &format!("{name}_f32"), model);
+        save::<f64>(&folder, &format!("{name}_f64"), model);
     }
     save_layers(&folder);
     let mlp = Network::mlp(&[20, 15, 7], Activation::Tanh, Loss::CrossEntropy).unwrap();

@@ -1,5 +1,7 @@
 //! Records through a network, forwards and backwards.
 
+mod clip;
+
 use std::ops::Range;
 
 use undertone_matrix::{Mat, vector};
@@ -10,7 +12,6 @@ use super::group_norm;
 use super::linear::{Linear, Tools};
 use super::plan::{MOST_RECORDS, Place, Plan};
 use super::program::{Op, Program};
-use crate::clip::clip_factor;
 use crate::loss::Loss;
 use crate::objective::{Batch, Clipped, Scratch};
 use crate::table::Table;
@@ -283,96 +284,6 @@ impl<'a, R: Real> Group<'a, R> {
                     pool.backward(above, below);
                 }
             }
-        }
-    }
-
-    /// Shortens what is kept and what products wait for, and leaves out what is not finite.
-    fn scale(&mut self, norms: &[f64], clip: f64, clipped: &mut Clipped) {
-        // Sums of squares round, by less than this for all parameters together.
-        let slack = 1.0 + 4.0 * (self.program.dimension + 16) as f64 * f64::EPSILON;
-        if self.rows.is_some() && norms[..self.records].iter().any(|norm| !norm.is_finite()) {
-            // What is not finite is to be left out, which is done in memory.
-            self.rows = None;
-            self.load();
-        }
-        for (r, norm) in norms[..self.records].iter().enumerate() {
-            let factor = clip_factor::<R>(norm * slack, clip, clipped);
-            if factor == Some(1.0) {
-                continue;
-            }
-            for place in self.plan.scaled.iter().chain(&self.plan.kept) {
-                let row = row(self.memory, *place, self.records, r);
-                match factor {
-                    Some(factor) => elementwise::scale(R::from_f64(factor), row),
-                    None => row.fill(R::ZERO),
-                }
-            }
-            if factor.is_none() {
-                // Zero times what is not finite would not be zero.
-                for place in self.plan.inputs.iter().chain(&self.plan.values[..1]) {
-                    let row = row(self.memory, *place, self.records, r);
-                    row.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = R::ZERO);
-                }
-            }
-        }
-    }
-
-    /// Writes or adds the sum of all gradients.
-    fn add(&mut self, out: &mut [R], add: bool) {
-        let n = self.records;
-        for (k, step) in self.program.steps.iter().enumerate() {
-            let kept = self.plan.kept[k];
-            let start = match &step.op {
-                Op::Linear(linear) if self.plan.deferred[k] => {
-                    let input = self.plan.values[step.from].range(n);
-                    let above = self.plan.derivatives[step.to].range(n);
-                    let [input, above] = disjoint(self.memory, [input, above]);
-                    let gradient = &mut out[linear.weight()];
-                    match self.rows.filter(|_| step.from == 0) {
-                        Some(rows) => {
-                            linear.gradient_rows(rows, above, gradient, add, self.packing);
-                        }
-                        None => {
-                            let tools = Tools { workspace: self.workspace, packing: self.packing };
-                            linear.gradient(input, above, gradient, add, tools);
-                        }
-                    }
-                    if linear.rows == 1 {
-                        if !add {
-                            out[linear.biases()].fill(R::ZERO);
-                        }
-                        elementwise::add_rows(above, &mut out[linear.biases()]);
-                    }
-                    linear.biases().start
-                }
-                Op::Linear(linear) => linear.offset,
-                Op::GroupNorm(norm) => norm.offset,
-                _ => continue,
-            };
-            let out = &mut out[start..start + kept.size];
-            for r in 0..n {
-                let gradient = row(self.memory, kept, n, r);
-                if add || r > 0 {
-                    vector::add_scaled(R::ONE, gradient, out);
-                } else {
-                    out.copy_from_slice(gradient);
-                }
-            }
-        }
-    }
-
-    /// Puts what is in memory into the table, and the negative of what was there into memory.
-    fn swap(&mut self, table: &mut Table<R>) {
-        for r in 0..self.records {
-            let mut entry = table.entry_mut(self.batch.record(self.start + r));
-            for place in self.plan.entries() {
-                let (part, rest) = entry.split_at_mut(place.size);
-                row(self.memory, place, self.records, r).swap_with_slice(part);
-                entry = rest;
-            }
-        }
-        for place in self.plan.scaled.iter().chain(&self.plan.kept) {
-            self.at_mut(*place).iter_mut().for_each(|v| *v = -*v);
         }
     }
 }
