@@ -1,16 +1,22 @@
 //! A node's data, and the noise of what leaves it.
 
+mod gradients;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use undertone_model::Mean;
 use undertone_privacy::accountant::gdp;
 use undertone_privacy::event::Event;
-use undertone_privacy::mechanism::{Exposure, GaussianMechanism};
-use undertone_privacy::release::{Norm, Secret};
+use undertone_privacy::ledger::Receipt;
+use undertone_privacy::mechanism::{Exposure, GaussianMechanism, ReleaseError};
+use undertone_privacy::noise::Key;
+use undertone_privacy::release::{Norm, Released, Secret};
 use undertone_privacy::units::{Adjacency, Delta, Epsilon, OutOfRange, Scale, Sensitivity, Unit};
 use undertone_protocol::Domain;
 use undertone_real::Real;
+
+pub use gradients::PrivateGradients;
 
 /// What a vector is clipped to before anything is computed from it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -175,22 +181,40 @@ impl Noise {
             Self::Gaussian(sigma) => GaussianMechanism { sensitivity, sigma }.event(),
         }
     }
+
+    /// Lets a secret of this sensitivity out.
+    pub(crate) fn release<R: Real>(
+        &self,
+        secret: impl Into<Secret<Vec<R>>>,
+        sensitivity: Sensitivity,
+        receipt: Receipt,
+        key: &Key,
+    ) -> Result<Released<Vec<R>>, ReleaseError> {
+        match *self {
+            Self::Exposed => Exposure.release(secret, receipt),
+            Self::Gaussian(sigma) => {
+                GaussianMechanism { sensitivity, sigma }.release(secret, receipt, key)
+            }
+        }
+    }
 }
 
 /// What an oracle answers from: data and noise.
-pub enum Private {
+pub enum Private<R: Real> {
+    /// [`Question::Gradient`](undertone_protocol::Question::Gradient), as often as there is budget.
+    Gradients(PrivateGradients<R>),
     /// [`Question::Vector`](undertone_protocol::Question::Vector), once.
     Vector(PrivateVector, Noise),
     /// [`Question::Step`](undertone_protocol::Question::Step) `t` with the noise number `t - 1`.
     Steps(PrivateSteps, Arc<[Noise]>),
 }
 
-impl Private {
+impl<R: Real> Private<R> {
     /// What is hidden.
     pub fn unit(&self) -> Unit {
         match self {
             Self::Vector(vector, _) => vector.unit(),
-            Self::Steps(..) => Unit::Record,
+            Self::Gradients(_) | Self::Steps(..) => Unit::Record,
         }
     }
 }

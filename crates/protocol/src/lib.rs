@@ -36,15 +36,18 @@
 #![deny(missing_docs)]
 
 mod domain;
+mod dsgd;
 mod gossip;
 mod initial;
 mod machine;
 mod mail;
+mod priv_sgp;
 mod push_sum;
 mod question;
 mod running_sum;
 mod sparse_push_sum;
 mod sparsify;
+mod step;
 mod surplus;
 mod synchronous;
 mod topology;
@@ -52,14 +55,17 @@ mod two_stage;
 pub mod wire;
 
 pub use domain::Domain;
+pub use dsgd::Dsgd;
 pub use gossip::Gossip;
 pub use machine::{Drops, Input, LOOKAHEAD, Machine, Output, Patience};
 pub use mail::{Letter, Letters, Mail, MailPart, Message, Shape, Slot};
+pub use priv_sgp::PrivSgp;
 pub use push_sum::PushSum;
 pub use question::{Answer, Question};
 pub use running_sum::RunningSum;
 pub use sparse_push_sum::SparsePushSum;
 pub use sparsify::{Mask, Sparsity, scramble};
+pub use step::{StepSize, Steps};
 pub use surplus::Surplus;
 pub use synchronous::{LinkNeeds, Synchronous};
 pub use topology::{Neighbourhood, Topology, TopologyError, Wiring, Wirings};

@@ -7,6 +7,17 @@ use undertone_real::Real;
 /// question holds is public or released, so that being refused tells nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Question<R> {
+    /// The noisy sum, over a batch, of the clipped gradients at a released point less those that the
+    /// oracle remembers; it remembers the new ones.
+    Difference {
+        /// Where, as for [`Gradient`](Self::Gradient).
+        at: Released<Vec<R>>,
+    },
+    /// The noisy sum of the clipped gradients of a batch at a released point.
+    Gradient {
+        /// Where. Its memory is given away and comes back with the answer.
+        at: Released<Vec<R>>,
+    },
     /// The node's own vector.
     Vector,
     /// A projected gradient step from a released point, `Proj(at - step * gradient(at))`.

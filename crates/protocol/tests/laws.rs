@@ -32,6 +32,9 @@ fn answer<R: Real>(node: usize, question: &Question<R>, refused: u32) -> Answer<
     let own = |k: usize| R::from_f64(((node * 5 + k) as f64).sin());
     let values = match question {
         Question::Vector => (0..DIMENSION).map(own).collect(),
+        Question::Gradient { at } | Question::Difference { at } => {
+            at.get().iter().enumerate().map(|(k, x)| *x - own(k)).collect()
+        }
         Question::Step { at, step, .. } => {
             let step = R::from_f64(*step);
             at.get().iter().enumerate().map(|(k, x)| *x - step * (*x - own(k))).collect()

@@ -24,15 +24,18 @@ fn oracles() -> Vec<Vec<f64>> {
     (0..N).map(|i| if i % 3 == 1 { Vec::new() } else { vector(i) }).collect()
 }
 
-fn answer<R: Real>(own: &mut Vec<f64>, asked: &Question<R>) -> Result<Answer<R>, OracleError> {
+fn answer<R: Real>(own: &mut Vec<f64>, asked: Question<R>) -> Result<Answer<R>, OracleError> {
     if own.is_empty() {
         return Ok(Answer::Refused);
     }
     let values = match asked {
         Question::Vector => own.iter().map(|v| R::from_f64(*v)).collect(),
+        Question::Gradient { at } | Question::Difference { at } => {
+            at.get().iter().zip(&*own).map(|(x, v)| *x - R::from_f64(*v)).collect()
+        }
         Question::Step { at, step, .. } => {
             let moved = at.get().iter().zip(&*own);
-            moved.map(|(x, v)| *x - R::from_f64(*step) * (*x - R::from_f64(*v))).collect()
+            moved.map(|(x, v)| *x - R::from_f64(step) * (*x - R::from_f64(*v))).collect()
         }
     };
     Ok(Answer::Released(Released::public(values)))
