@@ -14,7 +14,7 @@ use undertone_privacy::units::{Adjacency, Delta, OutOfRange};
 use undertone_protocol::{Answer, Question};
 use undertone_real::Real;
 
-use crate::private::Private;
+use crate::private::{Private, PrivateGradients};
 
 /// Answers a protocol's questions from private data, each answer paid for by the ledger.
 ///
@@ -80,37 +80,39 @@ impl<R: Real, S: Store> Oracle<R, S> {
     pub fn answer(&mut self, question: Question<R>) -> Result<Answer<R>, OracleError> {
         let Self { private, ledger, key } = self;
         let released = match (question, private) {
-            (Question::Gradient { at }, Private::Gradients(gradients)) => {
-                let Some(receipt) = debit(ledger, Arc::clone(gradients.event()))? else {
-                    return Ok(Answer::Refused);
-                };
-                let secret = gradients.secret(at.get(), &receipt, key)?;
-                let noise = gradients.noise();
-                let released = noise.release(secret, gradients.sensitivity(), receipt, key)?;
-                gradients.reuse(at.into_inner());
-                released
+            (Question::Gradient { at }, Private::Gradients(gradients))
+                if !gradients.remembers() =>
+            {
+                answer_gradient(gradients, at, ledger, key)?
+            }
+            (Question::Difference { at }, Private::Gradients(gradients))
+                if gradients.remembers() =>
+            {
+                answer_gradient(gradients, at, ledger, key)?
             }
             (Question::Vector, Private::Vector(vector, noise)) => {
                 let sensitivity = vector.sensitivity();
-                let Some(receipt) = debit(ledger, noise.event(sensitivity))? else {
-                    return Ok(Answer::Refused);
-                };
-                narrow(noise.release(vector.secret(), sensitivity, receipt, key)?)
+                debit(ledger, noise.event(sensitivity))?
+                    .map(|receipt| noise.release(vector.secret(), sensitivity, receipt, key))
+                    .transpose()?
+                    .map(narrow)
             }
             (Question::Step { t, at, step }, Private::Steps(steps, noise)) => {
                 let Some(noise) = noise.get(t.wrapping_sub(1) as usize) else {
                     return Ok(Answer::Refused);
                 };
                 let sensitivity = steps.sensitivity(step)?;
-                let Some(receipt) = debit(ledger, noise.event(sensitivity))? else {
-                    return Ok(Answer::Refused);
-                };
-                let secret = steps.secret(at.get(), step)?;
-                narrow(noise.release(secret, sensitivity, receipt, key)?)
+                match debit(ledger, noise.event(sensitivity))? {
+                    None => None,
+                    Some(receipt) => {
+                        let secret = steps.secret(at.get(), step)?;
+                        Some(narrow(noise.release(secret, sensitivity, receipt, key)?))
+                    }
+                }
             }
             (asked, kept) => return Err(other_data(&asked, kept)),
         };
-        Ok(Answer::Released(released))
+        Ok(released.map_or(Answer::Refused, Answer::Released))
     }
 
     /// What the ledger promises about this node's data, for the whole run.
@@ -122,6 +124,20 @@ impl<R: Real, S: Store> Oracle<R, S> {
     pub fn ledger(&self) -> &Ledger<S> {
         &self.ledger
     }
+}
+
+/// The noisy sum over a batch, in the memory of the last question.
+fn answer_gradient<R: Real, S: Store>(
+    gradients: &mut PrivateGradients<R>,
+    at: Released<Vec<R>>,
+    ledger: &mut Ledger<S>,
+    key: &Key,
+) -> Result<Option<Released<Vec<R>>>, OracleError> {
+    let Some(receipt) = debit(ledger, Arc::clone(gradients.event()))? else { return Ok(None) };
+    let secret = gradients.secret(at.get(), &receipt, key)?;
+    let released = gradients.noise().release(secret, gradients.sensitivity(), receipt, key)?;
+    gradients.reuse(at.into_inner());
+    Ok(Some(released))
 }
 
 /// Pays for an event; `None` if the budget does not suffice.
@@ -149,6 +165,7 @@ fn other_data<R: Real>(asked: &Question<R>, kept: &Private<R>) -> OracleError {
         Question::Step { .. } => "gradient steps",
     };
     let kept = match kept {
+        Private::Gradients(gradients) if gradients.remembers() => "differences of gradients",
         Private::Gradients(_) => "gradients",
         Private::Vector(..) => "a vector",
         Private::Steps(..) => "gradient steps",
