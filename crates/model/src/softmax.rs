@@ -16,8 +16,8 @@ use crate::table::{Table, Tabled};
 /// Records whose features are gathered for one product.
 const BLOCK: usize = 64;
 
-/// A loss of the scores `features^T weights + intercepts`, one for each class or tag. Parameters are
-/// the weights, features by classes, and then the intercepts, if there are any.
+/// A loss of the scores `features^T weights + intercepts`, one for each class or tag. Parameters
+/// are the weights, features by classes, and then the intercepts, if there are any.
 ///
 /// A gradient is the outer product of the features with the derivative by the scores, so its norm
 /// is the product of theirs, and a table keeps the derivative.

@@ -1,7 +1,12 @@
 //! A model as ONNX, which runs in browsers, phones and servers.
 //!
 //! Operator set 17, format 8. The input is called `features`, one record a row; the output is
-//! `scores`. Weights keep the names of their [`Part`](crate::Part)s.
+//! `scores`. Weights keep the names of their [`Part`](crate::Part)s. An image goes in as channels,
+//! rows and columns.
+
+mod network;
+
+pub use network::write_network;
 
 use undertone_real::Real;
 
@@ -35,6 +40,8 @@ pub fn write_onnx<R: Real>(model: &Model, x: &[R]) -> Result<Vec<u8>, ExportErro
 #[derive(Debug)]
 pub struct Graph<R> {
     input: Vec<usize>,
+    /// The name of what the next layer takes.
+    value: String,
     nodes: Vec<Message>,
     weights: Vec<Message>,
     number: std::marker::PhantomData<R>,
@@ -54,15 +61,16 @@ pub struct Window {
 impl<R: Real> Graph<R> {
     /// With so many features, or channels, rows and columns.
     pub fn new(input: &[usize]) -> Self {
+        let (input, value) = (input.to_vec(), "features".to_owned());
         let number = std::marker::PhantomData;
-        Self { input: input.to_vec(), nodes: Vec::new(), weights: Vec::new(), number }
+        Self { input, value, nodes: Vec::new(), weights: Vec::new(), number }
     }
 
     /// `rows weight + bias`, with weights of inputs by outputs; an empty bias is none.
     pub fn dense(&mut self, weight: (&str, &[R]), bias: (&str, &[R]), outputs: usize) {
         self.weight(weight, &[weight.1.len() / outputs, outputs]);
         self.weight(bias, &[outputs]);
-        self.node("Gemm", &[weight, bias], &[]);
+        self.node("Gemm", &names(&[weight, bias]), &[]);
     }
 
     /// `Relu`, `Sigmoid` or `Tanh`, as ONNX calls them.
@@ -80,7 +88,7 @@ impl<R: Real> Graph<R> {
     ) {
         self.weight(weight, &[outputs, inputs, window.size[0], window.size[1]]);
         self.weight(bias, &[outputs]);
-        self.node("Conv", &[weight, bias], &window.attributes());
+        self.node("Conv", &names(&[weight, bias]), &window.attributes());
     }
 
     /// The greatest of each window.
@@ -88,14 +96,66 @@ impl<R: Real> Graph<R> {
         self.node("MaxPool", &[], &window.attributes());
     }
 
-    /// A picture as one row.
+    /// The mean of each channel.
+    pub fn average_pool(&mut self) {
+        self.node("GlobalAveragePool", &[], &[]);
+    }
+
+    /// A picture as one row, channel by channel.
     pub fn flatten(&mut self) {
         self.node("Flatten", &[], &[]);
     }
 
+    /// Dimensions in another order; the first is that of the records.
+    pub fn transpose(&mut self, order: [usize; 4]) {
+        self.node("Transpose", &[], &[integers_attribute("perm", &order)]);
+    }
+
+    /// Groups of channels to mean zero and variance one, with `least` added to the variance; then
+    /// every channel scaled and shifted. The operator set has it only in pieces.
+    pub fn group_norm(
+        &mut self,
+        groups: usize,
+        shape: [usize; 3],
+        least: f32,
+        scale: (&str, &[R]),
+        shift: (&str, &[R]),
+    ) {
+        let name = |what: &str| format!("{}.{what}", scale.0);
+        let (ones, zeros) = (vec![R::ONE; groups], vec![R::ZERO; groups]);
+        let [one, zero, split, join] = ["one", "zero", "split", "join"].map(name);
+        self.weight((&one, &ones), &[groups]);
+        self.weight((&zero, &zeros), &[groups]);
+        self.sizes(&split, &[0, groups as i64, -1]);
+        self.sizes(&join, &[0, shape[0] as i64, shape[1] as i64, shape[2] as i64]);
+        self.weight(scale, &[shape[0], 1, 1]);
+        self.weight(shift, &[shape[0], 1, 1]);
+        self.node("Reshape", &[&split], &[]);
+        let least = Message::new().text(1, "epsilon").float(2, least).integer(20, 1);
+        self.node("InstanceNormalization", &[&one, &zero], &[least]);
+        self.node("Reshape", &[&join], &[]);
+        self.node("Mul", &[scale.0], &[]);
+        self.node("Add", &[shift.0], &[]);
+    }
+
+    /// The name of what the last layer gives.
+    pub fn value(&self) -> String {
+        self.value.clone()
+    }
+
+    /// Goes on from what an earlier layer gave.
+    pub fn go_back(&mut self, value: String) {
+        self.value = value;
+    }
+
+    /// What the last layer gives plus what an earlier one gave.
+    pub fn add(&mut self, value: &str) {
+        self.node("Add", &[value], &[]);
+    }
+
     /// The bytes, with so many scores a record.
     pub fn finish(mut self, outputs: usize) -> Vec<u8> {
-        // The last layer gives what the world knows as scores.
+        // The world knows what the last layer gives as scores.
         self.node("Identity", &[], &[]);
         let input = value("features", precision::<R>(), &self.input);
         let output = value("scores", precision::<R>(), &[outputs]);
@@ -114,15 +174,21 @@ impl<R: Real> Graph<R> {
             .into_bytes()
     }
 
-    fn node(&mut self, operator: &str, weights: &[(&str, &[R])], attributes: &[Message]) {
-        let count = self.nodes.len();
-        let input = if count == 0 { "features".to_owned() } else { format!("layer{}", count - 1) };
+    /// Adds a layer that takes the value and more by name.
+    fn node(&mut self, operator: &str, more: &[&str], attributes: &[Message]) {
         let last = operator == "Identity";
-        let output = if last { "scores".to_owned() } else { format!("layer{count}") };
-        let names = weights.iter().filter(|(_, values)| !values.is_empty()).map(|(name, _)| *name);
-        let node = names.fold(Message::new().text(1, &input), |node, name| node.text(1, name));
+        let output = if last { "scores".to_owned() } else { format!("layer{}", self.nodes.len()) };
+        let node = Message::new().text(1, &self.value);
+        let node = more.iter().fold(node, |node, name| node.text(1, name));
         let node = node.text(2, &output).text(3, &output).text(4, operator);
         self.nodes.push(node.messages(5, attributes));
+        self.value = output;
+    }
+
+    fn sizes(&mut self, name: &str, values: &[i64]) {
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let tensor = Message::new().integer(1, values.len() as i64).integer(2, 7);
+        self.weights.push(tensor.text(8, name).bytes(9, &bytes));
     }
 
     fn weight(&mut self, (name, values): (&str, &[R]), shape: &[usize]) {
@@ -141,6 +207,11 @@ impl<R: Real> Graph<R> {
             .bytes(9, &bytes);
         self.weights.push(tensor);
     }
+}
+
+/// Of those that there are.
+fn names<'a, R>(weights: &[(&'a str, &[R])]) -> Vec<&'a str> {
+    weights.iter().filter(|(_, values)| !values.is_empty()).map(|(name, _)| *name).collect()
 }
 
 impl Window {

@@ -15,6 +15,12 @@ impl Message {
         self
     }
 
+    pub(super) fn float(mut self, field: u32, value: f32) -> Self {
+        self.varint((u64::from(field) << 3) | 5);
+        self.0.extend(value.to_le_bytes());
+        self
+    }
+
     pub(super) fn bytes(mut self, field: u32, value: &[u8]) -> Self {
         self.varint(u64::from(field) << 3 | 2);
         self.varint(value.len() as u64);

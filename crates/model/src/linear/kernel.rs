@@ -15,8 +15,9 @@ use crate::table::Table;
 /// Partial sums of a row.
 const LANES: usize = 16;
 
-/// Records whose coefficients are computed together.
-const BLOCK: usize = 16;
+/// Records whose coefficients are computed together: as many as lanes, so that sums over lanes fill
+/// the lanes again.
+const BLOCK: usize = LANES;
 
 /// Rows that are added to the sum together.
 const GROUP: usize = 4;
@@ -35,9 +36,8 @@ pub(super) fn sum<R: Real>(
 ) -> Clipped {
     let tail = Tail::new(&x[..model.width]);
     let clipped = Clipped::default();
-    let mut sum = Sum { model, x, batch, values, targets, clip, table, out, tail, clipped };
-    pulp::Arch::new().dispatch(&mut sum);
-    sum.clipped
+    let sum = Sum { model, x, batch, values, targets, clip, table, out, tail, clipped };
+    pulp::Arch::new().dispatch(sum)
 }
 
 struct Sum<'a, R> {
@@ -53,15 +53,16 @@ struct Sum<'a, R> {
     clipped: Clipped,
 }
 
-impl<R: Real> pulp::WithSimd for &mut Sum<'_, R> {
-    type Output = ();
+impl<R: Real> pulp::WithSimd for Sum<'_, R> {
+    type Output = Clipped;
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
+    fn with_simd<S: pulp::Simd>(mut self, _: S) -> Clipped {
         for first in (0..self.batch.len()).step_by(BLOCK) {
             self.block(first, BLOCK.min(self.batch.len() - first));
         }
         self.tail.write(&mut self.out[..self.model.width]);
+        self.clipped
     }
 }
 
@@ -73,25 +74,32 @@ impl<R: Real> Sum<'_, R> {
         let [mut scores, mut norms, mut signs] = [[0.0; BLOCK]; 3];
         let offset = self.model.offset(self.x);
         let x = &self.x[..width];
-        // Through memory, or the compiler shuffles lanes in the inner loop to suit the tree.
-        let mut sums = [[[R::ZERO; LANES]; 2]; BLOCK];
+        let [mut dots, mut squares] = [[[R::ZERO; LANES]; BLOCK]; 2];
         for (i, row) in rows.iter_mut().enumerate() {
             // Beyond the batch its last record stands in, and is not used.
             let record = self.batch.record(first + i.min(count - 1));
             *row = &self.values[record * width..][..width];
-        }
-        for (pair, sums) in sums.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-            if 2 * pair < count {
-                *sums = partial_sums(rows[2 * pair], rows[2 * pair + 1], x, &self.tail);
-            }
-        }
-        for i in 0..count {
-            let record = self.batch.record(first + i);
-            let [dot, square] = sums[i].map(tree);
-            let (score, norm) = score_and_norm(dot, square, rows[i], x);
-            scores[i] = score + offset;
-            norms[i] = self.model.with_one(norm);
             signs[i] = self.targets[record].to_f64();
+        }
+        for i in (0..count).step_by(2) {
+            [[dots[i], squares[i]], [dots[i + 1], squares[i + 1]]] =
+                partial_sums(rows[i], rows[i + 1], x, &self.tail);
+        }
+        let (dots, squares) = (trees(&dots), trees(&squares));
+        // A square, the sums of a lane, and the four levels of the tree.
+        let above = 1.0 + (width / LANES + 8) as f64 * R::EPSILON.to_f64();
+        let mut plain = true;
+        for i in 0..BLOCK {
+            scores[i] = dots[i].to_f64() + offset;
+            norms[i] = self.model.with_one(squares[i].to_f64() * above);
+            plain &= is_plain(dots[i], squares[i]) || i >= count;
+        }
+        if !plain {
+            for i in (0..count).filter(|i| !is_plain(dots[*i], squares[*i])) {
+                (scores[i], norms[i]) = precisely(rows[i], x);
+                scores[i] += offset;
+                norms[i] = self.model.with_one(norms[i]);
+            }
         }
         let mut slopes = [0.0; BLOCK];
         match self.model.loss {
@@ -105,7 +113,7 @@ impl<R: Real> Sum<'_, R> {
                     slopes[i] = signs[i] * hinge(width, signs[i] * scores[i]).1;
                 }
             }
-            // A linear model has no other loss of several scores.
+            // A linear model has no other loss than the squared one.
             _ => {
                 for i in 0..BLOCK {
                     slopes[i] = scores[i] - signs[i];
@@ -172,19 +180,14 @@ fn partial_sums<R: Real>(r: &[R], s: &[R], x: &[R], tail: &Tail<R>) -> [[[R; LAN
     [[r_dot, r_norm], [s_dot, s_norm]]
 }
 
-/// The inner product, and at least the squared norm: not finite if a number of the row is not.
+/// Whether a product and a squared norm neither overflowed nor lost digits to underflow.
 #[inline(always)]
-fn score_and_norm<R: Real>(dot: R, norm: R, row: &[R], x: &[R]) -> (f64, f64) {
-    let (dot, norm) = (dot.to_f64(), norm.to_f64());
-    // Where single precision overflows or loses digits to underflow, double precision does not.
-    if !dot.is_finite() || !(1e-25..f64::INFINITY).contains(&norm) {
-        return precisely(row, x);
-    }
-    // A square, the sums of a lane, and the four levels of the tree.
-    let roundings = (row.len() / LANES + 8) as f64;
-    (dot, norm * (1.0 + roundings * R::EPSILON.to_f64()))
+fn is_plain<R: Real>(dot: R, square: R) -> bool {
+    let (dot, square) = (dot.to_f64(), square.to_f64());
+    dot.abs() < f64::INFINITY && square > 1e-25 && square < f64::INFINITY
 }
 
+/// Both in double precision, where single precision is not enough.
 #[cold]
 #[inline(never)]
 fn precisely<R: Real>(row: &[R], x: &[R]) -> (f64, f64) {
@@ -195,41 +198,31 @@ fn precisely<R: Real>(row: &[R], x: &[R]) -> (f64, f64) {
 /// `out += c0 r0 + c1 r1 + c2 r2 + c3 r3`, one after the other.
 #[inline(always)]
 fn add_four<R: Real>(rows: [&[R]; GROUP], c: [R; GROUP], out: &mut [R], tail: &mut Tail<R>) {
-    let chunks = rows.map(|row| row.as_chunks::<LANES>().0);
-    let [r0, r1, r2, r3] = chunks;
-    let outs = out.as_chunks_mut::<LANES>().0.iter_mut();
-    for ((((out, r0), r1), r2), r3) in outs.zip(r0).zip(r1).zip(r2).zip(r3) {
-        *out = four(*out, [r0, r1, r2, r3], c);
-    }
+    let whole = out.len() - tail.count;
+    let [r0, r1, r2, r3] = rows.map(|row| &row[..whole]);
+    add_each([r0, r1, r2, r3], c, &mut out[..whole]);
     if tail.count > 0 {
         let [r0, r1, r2, r3] = rows.map(window);
-        tail.sum = four(tail.sum, [&r0, &r1, &r2, &r3], c);
+        add_each([&r0, &r1, &r2, &r3], c, &mut tail.sum);
     }
 }
 
 #[inline(always)]
-fn four<R: Real>(sum: [R; LANES], rows: [&[R; LANES]; GROUP], c: [R; GROUP]) -> [R; LANES] {
-    let mut out = [R::ZERO; LANES];
-    for l in 0..LANES {
-        let two = (sum[l] + c[0] * rows[0][l]) + c[1] * rows[1][l];
-        out[l] = (two + c[2] * rows[2][l]) + c[3] * rows[3][l];
+fn add_each<R: Real>([r0, r1, r2, r3]: [&[R]; GROUP], c: [R; GROUP], out: &mut [R]) {
+    for ((((out, r0), r1), r2), r3) in out.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
+        *out = (((*out + c[0] * *r0) + c[1] * *r1) + c[2] * *r2) + c[3] * *r3;
     }
-    out
 }
 
 /// `out += c row`.
 #[inline(always)]
 fn add_one<R: Real>(row: &[R], c: R, out: &mut [R], tail: &mut Tail<R>) {
-    for (out, row) in out.as_chunks_mut::<LANES>().0.iter_mut().zip(row.as_chunks::<LANES>().0) {
-        for l in 0..LANES {
-            out[l] += c * row[l];
-        }
+    let whole = out.len() - tail.count;
+    for (out, v) in out[..whole].iter_mut().zip(row) {
+        *out += c * *v;
     }
     if tail.count > 0 {
-        let window = window(row);
-        for l in 0..LANES {
-            tail.sum[l] += c * window[l];
-        }
+        tail.sum.iter_mut().zip(window(row)).for_each(|(sum, v)| *sum += c * v);
     }
 }
 
@@ -270,14 +263,63 @@ fn window<R: Real>(row: &[R]) -> [R; LANES] {
     window
 }
 
+/// The sum over the lanes of each row, as a tree: the upper half is added to the lower one. Two
+/// rows at a time, which then share the lanes of one.
 #[inline(always)]
-fn tree<R: Real>(mut lanes: [R; LANES]) -> R {
-    let mut half = LANES / 2;
-    while half > 0 {
-        for l in 0..half {
-            lanes[l] += lanes[l + half];
-        }
-        half /= 2;
+fn trees<R: Real>(rows: &[[R; LANES]; BLOCK]) -> [R; BLOCK] {
+    let mut eight = [[R::ZERO; LANES]; 8];
+    for k in 0..8 {
+        eight[k] = fold::<R, 8>(&rows[2 * k], &rows[2 * k + 1]);
     }
-    lanes[0]
+    let mut four = [[R::ZERO; LANES]; 4];
+    for k in 0..4 {
+        four[k] = fold::<R, 4>(&eight[2 * k], &eight[2 * k + 1]);
+    }
+    let two = [fold::<R, 2>(&four[0], &four[1]), fold::<R, 2>(&four[2], &four[3])];
+    fold::<R, 1>(&two[0], &two[1])
+}
+
+/// Both are made of groups of `2 HALF` lanes; the result, of groups of `HALF`.
+#[inline(always)]
+fn fold<R: Real, const HALF: usize>(a: &[R; LANES], b: &[R; LANES]) -> [R; LANES] {
+    let mut out = [R::ZERO; LANES];
+    for l in 0..LANES / 2 {
+        let from = l / HALF * 2 * HALF + l % HALF;
+        out[l] = a[from] + a[from + HALF];
+        out[LANES / 2 + l] = b[from] + b[from + HALF];
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::{Dataset, Features, Targets};
+    use crate::laws;
+    use pulp::WithSimd;
+
+    /// The vectors of this machine, and plain scalar code, give the same bits.
+    #[test]
+    fn the_width_of_vectors_does_not_matter() {
+        fn compare<R: Real>() {
+            for (width, records) in [(1, 3), (15, 20), (16, 16), (105, 37), (200, 5)] {
+                let model = &Linear::new(width, true, Loss::Logistic);
+                let data = Dataset::<R>::new(laws::features(records, width, 1), Targets::None);
+                let data = data.unwrap();
+                let Features::Dense { values, .. } = data.features() else { unreachable!() };
+                let Targets::Sign(targets) = laws::signs::<R>(records, 2) else { unreachable!() };
+                let (x, batch, targets) = (&laws::point(model, 3), Batch::all(&data), &*targets);
+                let [mut vectors, mut scalars] = [(); 2].map(|()| vec![R::ZERO; width + 1]);
+                let clipped = sum(model, x, batch, values, targets, 0.7, None, &mut vectors);
+                let (clip, table, out) = (0.7, None, &mut *scalars);
+                let (tail, none) = (Tail::new(&x[..width]), Clipped::default());
+                let plain =
+                    Sum { model, x, batch, values, targets, clip, table, out, tail, clipped: none };
+                assert_eq!(clipped, plain.with_simd(pulp::Scalar::new()));
+                assert!(vectors == scalars, "{width}");
+            }
+        }
+        compare::<f32>();
+        compare::<f64>();
+    }
 }

@@ -1,5 +1,6 @@
 //! Functions of every number.
 
+use undertone_matrix::vector;
 use undertone_real::Real;
 
 use super::Activation;
@@ -10,12 +11,12 @@ impl Activation {
         match self {
             Self::Relu => vectorised(Relu, (input, output)),
             Self::Sigmoid => {
-                let numbers = output.iter_mut().zip(input);
-                numbers.for_each(|(o, v)| *o = R::from_f64(1.0 / (1.0 + (-v.to_f64()).exp())));
+                output.copy_from_slice(input);
+                vector::sigmoid(output);
             }
             Self::Tanh => {
-                let numbers = output.iter_mut().zip(input);
-                numbers.for_each(|(o, v)| *o = R::from_f64(v.to_f64().tanh()));
+                output.copy_from_slice(input);
+                vector::tanh(output);
             }
         }
     }

@@ -23,6 +23,8 @@ pub(super) struct Linear {
     pub depth: usize,
     pub outputs: usize,
     pub bias: bool,
+    /// Whether lines of squares are gathered, and not whole squares.
+    pub by_lines: bool,
     /// Where its parameters start: weights, then biases.
     pub offset: usize,
 }
@@ -47,15 +49,26 @@ impl Linear {
         self.depth * self.outputs
     }
 
+    /// Whether lines should be gathered: not if a record has few squares, which are multiplied
+    /// faster together with those of other records, nor if lines are short.
+    pub fn prefers_lines(patches: Option<Patches>) -> bool {
+        patches.is_some_and(|p| p.out[0] * p.out[1] >= LEAST_ROWS && p.line() >= 64)
+    }
+
     /// Numbers of workspace for any number of records up to `records`.
     pub fn workspace(&self, records: usize) -> usize {
+        if let Some(patches) = self.lines() {
+            return patches.lines_workspace();
+        }
         let gathered = self.depth * self.at_a_time().min(records * self.rows);
-        if self.patches.is_some() { gathered } else { 0 }
+        self.patches.map_or(0, |patches| gathered + patches.workspace())
     }
 
     /// Numbers of workspace of [`gram`](Self::gram).
     pub fn gram_workspace(&self) -> usize {
-        2 * self.rows * self.rows + self.rows * self.depth
+        let gathered = self.rows * self.depth;
+        let gathered = self.patches.map_or(0, |patches| gathered + patches.workspace());
+        2 * self.rows * self.rows + gathered
     }
 
     /// Of all records.
@@ -67,6 +80,24 @@ impl Linear {
             output.chunks_exact_mut(self.outputs).for_each(|row| row.copy_from_slice(bias));
         }
         let packing = tools.packing;
+        if let Some(patches) = self.lines() {
+            let (t, line) = (self.rows, patches.line());
+            let lines = &mut tools.workspace[..patches.lines_workspace()];
+            let images = input.chunks_exact(patches.pixels() * patches.channels);
+            for (image, out) in images.zip(output.chunks_exact_mut(t * self.outputs)) {
+                patches.gather_lines(image, lines);
+                for (k, weight) in x[self.weight()].chunks_exact(line * self.outputs).enumerate() {
+                    let lines = Mat::new(&lines[patches.lines(k)], t, line);
+                    let weight = Mat::new(weight, line, self.outputs);
+                    if self.bias || k > 0 {
+                        multiply_add(lines, weight, out, packing);
+                    } else {
+                        multiply(lines, weight, out, packing);
+                    }
+                }
+            }
+            return;
+        }
         self.blocks(input, 0..total, tools.workspace, |rows, matrix| {
             let out = &mut output[rows.start * self.outputs..rows.end * self.outputs];
             if self.bias {
@@ -99,6 +130,21 @@ impl Linear {
         if !add {
             below.fill(R::ZERO);
         }
+        if self.by_lines {
+            let (t, line) = (self.rows, patches.line());
+            let lines = &mut tools.workspace[..patches.lines_workspace()];
+            let images = below.chunks_exact_mut(patches.pixels() * patches.channels);
+            for (above, image) in above.chunks_exact(t * self.outputs).zip(images) {
+                lines.fill(R::ZERO);
+                let above = Mat::new(above, t, self.outputs);
+                for (k, weight) in x[self.weight()].chunks_exact(line * self.outputs).enumerate() {
+                    let weight = Mat::new(weight, line, self.outputs).t();
+                    multiply_add(above, weight, &mut lines[patches.lines(k)], tools.packing);
+                }
+                patches.scatter_lines(lines, image);
+            }
+            return;
+        }
         let mut start = 0;
         while start < total {
             let count = self.at_a_time().min(total - start);
@@ -110,20 +156,45 @@ impl Linear {
         }
     }
 
-    /// Adds the derivatives by the weights, of records together.
-    pub fn add_gradient<R: Real>(
+    /// Writes or adds the derivatives by the weights, of records together.
+    pub fn gradient<R: Real>(
         &self,
         input: &[R],
         above: &[R],
         gradient: &mut [R],
+        add: bool,
         tools: Tools<'_, R>,
     ) {
         let total = above.len() / self.outputs;
         let packing = tools.packing;
+        if let Some(patches) = self.lines() {
+            let (t, line) = (self.rows, patches.line());
+            let lines = &mut tools.workspace[..patches.lines_workspace()];
+            let images = input.chunks_exact(patches.pixels() * patches.channels);
+            for (r, (image, above)) in images.zip(above.chunks_exact(t * self.outputs)).enumerate()
+            {
+                patches.gather_lines(image, lines);
+                let above = Mat::new(above, t, self.outputs);
+                for (k, out) in gradient.chunks_exact_mut(line * self.outputs).enumerate() {
+                    let lines = Mat::new(&lines[patches.lines(k)], t, line).t();
+                    if add || r > 0 {
+                        multiply_add(lines, above, out, packing);
+                    } else {
+                        multiply(lines, above, out, packing);
+                    }
+                }
+            }
+            return;
+        }
         self.blocks(input, 0..total, tools.workspace, |rows, matrix| {
             let count = rows.len();
             let above = &above[rows.start * self.outputs..rows.end * self.outputs];
-            multiply_add(matrix.t(), Mat::new(above, count, self.outputs), gradient, packing);
+            let above = Mat::new(above, count, self.outputs);
+            if add || rows.start > 0 {
+                multiply_add(matrix.t(), above, gradient, packing);
+            } else {
+                multiply(matrix.t(), above, gradient, packing);
+            }
         });
     }
 
@@ -134,7 +205,15 @@ impl Linear {
             return self.gram(input, above, tools);
         }
         let bias = if self.bias { 1.0 } else { 0.0 };
-        (vector::squared_norm(input) + bias) * vector::squared_norm(above)
+        let row = match self.patches {
+            Some(patches) => {
+                let (row, workspace) = tools.workspace.split_at_mut(self.depth);
+                patches.gather(input, 0, row, workspace);
+                &*row
+            }
+            None => input,
+        };
+        (vector::squared_norm(row) + bias) * vector::squared_norm(above)
     }
 
     /// The squared norm of a sum of outer products is the sum of the products of the entries of two
@@ -145,8 +224,8 @@ impl Linear {
         let (of_input, of_above) = grams.split_at_mut(t * t);
         let input = match self.patches {
             Some(patches) => {
-                let rows = &mut workspace[..t * self.depth];
-                patches.gather(input, 0, rows);
+                let (rows, workspace) = workspace.split_at_mut(t * self.depth);
+                patches.gather(input, 0, rows, workspace);
                 &*rows
             }
             None => input,
@@ -155,11 +234,19 @@ impl Linear {
         multiply(input, input.t(), of_input, packing);
         multiply(above, above.t(), of_above, packing);
 
-        let lengths: f64 = (0..t)
-            .map(|k| of_input[k * t + k].to_f64() * of_above[k * t + k].to_f64())
-            .map(f64::sqrt)
-            .sum();
-        vector::dot(of_input, of_above) + self.allowance::<R>() * lengths * lengths
+        // So much is lost at most where numbers are too small.
+        let least =
+            if size_of::<R>() == 4 { f64::from(f32::from_bits(1)) } else { f64::from_bits(1) };
+        let [lost_input, lost_above] = [self.depth, self.outputs].map(|n| n as f64 * least);
+        let [mut outer, mut of_rows, mut of_derivatives] = [0.0; 3];
+        for k in (0..t * t).step_by(t + 1) {
+            let a = (of_input[k].to_f64() + lost_input).sqrt();
+            let d = (of_above[k].to_f64() + lost_above).sqrt();
+            (outer, of_rows, of_derivatives) = (outer + a * d, of_rows + a, of_derivatives + d);
+        }
+        let lost = lost_input * of_derivatives * of_derivatives + lost_above * of_rows * of_rows;
+        let rounding = self.allowance::<R>() * outer * outer;
+        vector::dot(of_input, of_above) + rounding + 4.0 * lost
     }
 
     /// What rounding adds to a squared norm from Gram matrices at most, by the square of the sum of
@@ -190,11 +277,15 @@ impl Linear {
         let mut start = rows.start;
         while start < rows.end {
             let count = self.at_a_time().min(rows.end - start);
-            let gathered = &mut workspace[..count * self.depth];
-            patches.gather(input, start, gathered);
+            let (gathered, workspace) = workspace.split_at_mut(count * self.depth);
+            patches.gather(input, start, gathered, workspace);
             visit(start..start + count, Mat::new(gathered, count, self.depth));
             start += count;
         }
+    }
+
+    fn lines(&self) -> Option<Patches> {
+        self.patches.filter(|_| self.by_lines)
     }
 
     fn at_a_time(&self) -> usize {

@@ -65,7 +65,7 @@ pub(super) struct Place {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
+pub(super) enum Use {
     Scores,
     Gradient,
     Table,
@@ -90,7 +90,12 @@ impl Place {
 
 impl Plan {
     fn new(program: &Program, purpose: Use) -> Self {
-        let deferred: Vec<bool> = program.steps.iter().map(|s| is_deferred(s, purpose)).collect();
+        let deferred = program.steps.iter().map(|step| is_deferred(step, purpose)).collect();
+        Self::with(program, purpose, deferred)
+    }
+
+    /// With these steps deferred.
+    pub fn with(program: &Program, purpose: Use, deferred: Vec<bool>) -> Self {
         let mut lives = Lives::default();
         let clock = Clock { steps: program.steps.len() };
         let values = lives.values(program, &deferred, clock, purpose);

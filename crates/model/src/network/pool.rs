@@ -103,6 +103,7 @@ struct Greatest<'a, R> {
 }
 
 impl<R: Real> Visit for Greatest<'_, R> {
+    #[expect(clippy::eq_op, reason = "only what is not a number differs from itself")]
     #[inline(always)]
     fn run(&mut self, run: Run) {
         let input = &self.input[run.image..][..run.length];

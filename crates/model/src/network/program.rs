@@ -205,7 +205,8 @@ impl Builder {
         if bias {
             self.parts.push(Part::new(&format!("{name}.bias"), &[outputs]));
         }
-        Linear { patches, rows, depth, outputs, bias, offset }
+        let by_lines = Linear::prefers_lines(patches);
+        Linear { patches, rows, depth, outputs, bias, by_lines, offset }
     }
 
     fn step(&mut self, op: Op, from: Value, shape: [usize; 3]) -> Value {

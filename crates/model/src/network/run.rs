@@ -45,7 +45,9 @@ pub(super) fn clipped<R: Real>(
     out: &mut [R],
 ) -> Clipped {
     let mut clipped = Clipped::default();
-    out.fill(R::ZERO);
+    if batch.is_empty() {
+        out.fill(R::ZERO);
+    }
     for start in (0..batch.len()).step_by(plan.records) {
         let mut group = Group::new(program, plan, x, batch, start, scratch);
         group.load(batch);
@@ -54,10 +56,10 @@ pub(super) fn clipped<R: Real>(
         group.losses(loss, batch);
         group.backward(&mut norms);
         group.scale(&norms, clip, &mut clipped);
-        group.add(out);
+        group.add(out, start > 0);
         if let Some(table) = &mut table {
             group.swap(batch, table);
-            group.add(out);
+            group.add(out, true);
         }
     }
     clipped
@@ -286,8 +288,8 @@ impl<'a, R: Real> Group<'a, R> {
         }
     }
 
-    /// Adds all gradients.
-    fn add(&mut self, out: &mut [R]) {
+    /// Writes or adds the sum of all gradients.
+    fn add(&mut self, out: &mut [R], add: bool) {
         let n = self.records;
         for (k, step) in self.program.steps.iter().enumerate() {
             let kept = self.plan.kept[k];
@@ -297,8 +299,11 @@ impl<'a, R: Real> Group<'a, R> {
                     let above = self.plan.derivatives[step.to].range(n);
                     let [input, above] = disjoint(self.memory, [input, above]);
                     let tools = Tools { workspace: self.workspace, packing: self.packing };
-                    linear.add_gradient(input, above, &mut out[linear.weight()], tools);
+                    linear.gradient(input, above, &mut out[linear.weight()], add, tools);
                     if linear.rows == 1 {
+                        if !add {
+                            out[linear.biases()].fill(R::ZERO);
+                        }
                         elementwise::add_rows(above, &mut out[linear.biases()]);
                     }
                     linear.biases().start
@@ -307,9 +312,14 @@ impl<'a, R: Real> Group<'a, R> {
                 Op::GroupNorm(norm) => norm.offset,
                 _ => continue,
             };
+            let out = &mut out[start..start + kept.size];
             for r in 0..n {
                 let gradient = row(self.memory, kept, n, r);
-                vector::add_scaled(R::ONE, gradient, &mut out[start..start + kept.size]);
+                if add || r > 0 {
+                    vector::add_scaled(R::ONE, gradient, out);
+                } else {
+                    out.copy_from_slice(gradient);
+                }
             }
         }
     }
@@ -354,8 +364,7 @@ fn gradients<R: Real>(
             &mut *kept
         } else {
             let (weights, biases) = kept.split_at_mut(linear.weights());
-            weights.fill(R::ZERO);
-            linear.add_gradient(input, above, weights, tools);
+            linear.gradient(input, above, weights, false, tools);
             biases
         };
         biases.fill(R::ZERO);
