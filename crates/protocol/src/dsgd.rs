@@ -5,10 +5,10 @@ use undertone_privacy::release::Released;
 use undertone_real::Real;
 
 use crate::gossip::mix;
-use crate::initial::start;
+use crate::initial::{point, start};
 use crate::mail::{Letter, Shape, Slot};
 use crate::question::{Answer, Question};
-use crate::step::Steps;
+use crate::step::{Descent, Steps};
 use crate::synchronous::{LinkNeeds, Synchronous};
 use crate::topology::Neighbourhood;
 
@@ -33,7 +33,7 @@ pub struct Dsgd<R> {
     state: Released<Vec<R>>,
     /// The last answer; memory for the next question.
     gradient: Option<Released<Vec<R>>>,
-    steps: Steps,
+    descent: Descent<R>,
     /// Memory for the value before mixing.
     own: Vec<R>,
 }
@@ -41,7 +41,12 @@ pub struct Dsgd<R> {
 impl<R: Real> Dsgd<R> {
     /// From a point that everybody knows.
     pub fn new(start_at: &[R], steps: Steps) -> Self {
-        Self { state: start(start_at), gradient: None, steps, own: Vec::new() }
+        Self {
+            state: start(start_at),
+            gradient: None,
+            descent: Descent::new(steps),
+            own: Vec::new(),
+        }
     }
 }
 
@@ -49,7 +54,7 @@ impl<R: Real> Synchronous<R> for Dsgd<R> {
     const NEEDS: LinkNeeds = LinkNeeds::Nothing;
 
     fn asking_rounds(&self) -> u64 {
-        self.steps.rounds
+        self.descent.steps.rounds
     }
 
     fn shape(&self) -> Shape {
@@ -57,16 +62,10 @@ impl<R: Real> Synchronous<R> for Dsgd<R> {
     }
 
     fn ask(&mut self, round: u64) -> Option<Question<R>> {
-        if round >= self.steps.rounds {
-            return None;
-        }
-        let mut at = self.gradient.take().unwrap_or_else(|| start(&[]));
-        let state = self.state.get();
-        at.update(|at| {
-            at.clear();
-            at.extend_from_slice(state);
-        });
-        Some(Question::Gradient { at })
+        (round < self.descent.steps.rounds).then(|| {
+            let at = point(self.gradient.take(), self.state.get().iter().copied());
+            Question::Gradient { round, at }
+        })
     }
 
     fn answer(&mut self, _round: u64, answer: Answer<R>) {
@@ -81,12 +80,12 @@ impl<R: Real> Synchronous<R> for Dsgd<R> {
     where
         L: Iterator<Item = (NodeId, Letter<'a, R>)>,
     {
-        let Self { state, gradient, steps, own } = self;
+        let Self { state, gradient, descent, own } = self;
         state.update(|state| mix(state, own, around, letters));
-        if round < steps.rounds
-            && let Some(gradient) = gradient
-        {
-            steps.take(round, state, gradient);
+        if round < descent.steps.rounds {
+            let share = 1.0 / descent.steps.divisor;
+            let term = gradient.as_ref().map(|gradient| (share, gradient));
+            descent.take(round, state, term.as_slice());
         }
     }
 

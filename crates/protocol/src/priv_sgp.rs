@@ -4,11 +4,11 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
-use crate::initial::start;
+use crate::initial::{point, start};
 use crate::mail::{Letter, Shape, Slot};
 use crate::push_sum::{ratio, take_in};
 use crate::question::{Answer, Question};
-use crate::step::Steps;
+use crate::step::{Descent, Steps};
 use crate::synchronous::{LinkNeeds, Synchronous};
 use crate::topology::Neighbourhood;
 
@@ -31,7 +31,7 @@ pub struct PrivSgp<R> {
     state: Released<Vec<R>>,
     /// Memory for the next question.
     memory: Option<Released<Vec<R>>>,
-    steps: Steps,
+    descent: Descent<R>,
     reduction: Option<Reduction<R>>,
 }
 
@@ -50,7 +50,7 @@ impl<R: Real> PrivSgp<R> {
     pub fn new(start_at: &[R], steps: Steps) -> Self {
         let mut state = start(start_at);
         state.update(|state| state.push(R::ONE));
-        Self { state, memory: None, steps, reduction: None }
+        Self { state, memory: None, descent: Descent::new(steps), reduction: None }
     }
 
     /// With variance reduction for a node of so many records, whose oracle answers
@@ -66,7 +66,7 @@ impl<R: Real> Synchronous<R> for PrivSgp<R> {
     const NEEDS: LinkNeeds = LinkNeeds::Delivery;
 
     fn asking_rounds(&self) -> u64 {
-        self.steps.rounds
+        self.descent.steps.rounds
     }
 
     fn shape(&self) -> Shape {
@@ -74,36 +74,34 @@ impl<R: Real> Synchronous<R> for PrivSgp<R> {
     }
 
     fn ask(&mut self, round: u64) -> Option<Question<R>> {
-        if round >= self.steps.rounds {
+        if round >= self.descent.steps.rounds {
             return None;
         }
-        let mut at = self.memory.take().unwrap_or_else(|| start(&[]));
         let (vector, weight) = self.state.get().split_at(self.dimension());
         let scale = ratio(R::ONE, weight[0]);
-        at.update(|at| {
-            at.clear();
-            at.extend(vector.iter().map(|v| *v * scale));
-        });
+        let at = point(self.memory.take(), vector.iter().map(|v| *v * scale));
         Some(match self.reduction {
-            None => Question::Gradient { at },
-            Some(_) => Question::Difference { at },
+            None => Question::Gradient { round, at },
+            Some(_) => Question::Difference { round, at },
         })
     }
 
     fn answer(&mut self, round: u64, answer: Answer<R>) {
-        let Self { state, memory, steps, reduction } = self;
-        let Some(sum) = answer.released() else { return };
-        if let Some(Reduction { mean, share }) = reduction {
-            // The step uses the mean of before.
-            let alone = Steps { divisor: 1.0, ..*steps };
-            alone.take(round, state, mean);
-            let share = R::from_f64(*share);
-            mean.update(|mean| {
-                mean.iter_mut().zip(sum.get()).for_each(|(mean, d)| *mean += share * *d);
-            });
+        let Self { state, memory, descent, reduction } = self;
+        let share = 1.0 / descent.steps.divisor;
+        *memory = answer.released();
+        match (&*memory, reduction) {
+            (None, _) => descent.take(round, state, &[]),
+            (Some(sum), None) => descent.take(round, state, &[(share, sum)]),
+            (Some(sum), Some(Reduction { mean, share: one })) => {
+                // The step uses the mean of before.
+                descent.take(round, state, &[(1.0, mean), (share, sum)]);
+                let one = R::from_f64(*one);
+                mean.update(|mean| {
+                    mean.iter_mut().zip(sum.get()).for_each(|(mean, d)| *mean += one * *d);
+                });
+            }
         }
-        steps.take(round, state, &sum);
-        *memory = Some(sum);
     }
 
     fn send(&mut self, _round: u64, around: &Neighbourhood<'_>, slot: &mut Slot<'_, R>) {
