@@ -14,7 +14,7 @@ use undertone_privacy::units::{Adjacency, Delta, OutOfRange};
 use undertone_protocol::{Answer, Question};
 use undertone_real::Real;
 
-use crate::private::{Private, PrivateGradients};
+use crate::private::{Private, PrivateGradients, PrivatePoints};
 
 /// Answers a protocol's questions from private data, each answer paid for by the ledger.
 ///
@@ -80,15 +80,21 @@ impl<R: Real, S: Store> Oracle<R, S> {
     pub fn answer(&mut self, question: Question<R>) -> Result<Answer<R>, OracleError> {
         let Self { private, ledger, key } = self;
         let released = match (question, private) {
-            (Question::Gradient { at }, Private::Gradients(gradients))
-                if !gradients.remembers() =>
-            {
-                answer_gradient(gradients, at, ledger, key)?
+            (question, Private::Gradients(gradients)) => {
+                let asked = name(&question);
+                let (Question::Gradient { round, at }
+                | Question::Difference { round, at }
+                | Question::Masked { round, at }) = question
+                else {
+                    return Err(OracleError::OtherData { asked, kept: gradients.kept() });
+                };
+                if asked != gradients.kept() {
+                    return Err(OracleError::OtherData { asked, kept: gradients.kept() });
+                }
+                return answer_gradient(gradients, round, at, ledger, key);
             }
-            (Question::Difference { at }, Private::Gradients(gradients))
-                if gradients.remembers() =>
-            {
-                answer_gradient(gradients, at, ledger, key)?
+            (Question::Point { round, at, from, step }, Private::Points(points)) => {
+                answer_point(points, (round, step), &at, &from, ledger, key)?
             }
             (Question::Vector, Private::Vector(vector, noise)) => {
                 let sensitivity = vector.sensitivity();
@@ -129,15 +135,34 @@ impl<R: Real, S: Store> Oracle<R, S> {
 /// The noisy sum over a batch, in the memory of the last question.
 fn answer_gradient<R: Real, S: Store>(
     gradients: &mut PrivateGradients<R>,
+    round: u64,
     at: Released<Vec<R>>,
     ledger: &mut Ledger<S>,
     key: &Key,
-) -> Result<Option<Released<Vec<R>>>, OracleError> {
-    let Some(receipt) = debit(ledger, Arc::clone(gradients.event()))? else { return Ok(None) };
-    let secret = gradients.secret(at.get(), &receipt, key)?;
-    let released = gradients.noise().release(secret, gradients.sensitivity(), receipt, key)?;
+) -> Result<Answer<R>, OracleError> {
+    // A round without a batch reads nothing and costs nothing.
+    let Some(event) = gradients.event_of(round).map(Arc::clone) else {
+        return Ok(Answer::Refused);
+    };
+    let Some(receipt) = debit(ledger, event)? else { return Ok(Answer::Refused) };
+    let answer = gradients.release(round, at.get(), receipt, key)?;
     gradients.reuse(at.into_inner());
-    Ok(Some(released))
+    Ok(answer)
+}
+
+/// A step that ends on a lattice.
+fn answer_point<R: Real, S: Store>(
+    points: &mut PrivatePoints<R>,
+    step: (u64, f64),
+    at: &Released<Vec<R>>,
+    from: &Released<Vec<R>>,
+    ledger: &mut Ledger<S>,
+    key: &Key,
+) -> Result<Option<Released<Vec<R>>>, OracleError> {
+    let Some(event) = points.event_of(step.0, step.1)? else { return Ok(None) };
+    let Some(receipt) = debit(ledger, event)? else { return Ok(None) };
+    let released = points.release(step, at.get(), from.get(), receipt, key)?;
+    Ok(released.map(narrow))
 }
 
 /// Pays for an event; `None` if the budget does not suffice.
@@ -158,19 +183,24 @@ fn narrow<R: Real>(released: Released<Vec<f64>>) -> Released<Vec<R>> {
 }
 
 fn other_data<R: Real>(asked: &Question<R>, kept: &Private<R>) -> OracleError {
-    let asked = match asked {
-        Question::Difference { .. } => "differences of gradients",
-        Question::Gradient { .. } => "gradients",
-        Question::Vector => "a vector",
-        Question::Step { .. } => "gradient steps",
-    };
     let kept = match kept {
-        Private::Gradients(gradients) if gradients.remembers() => "differences of gradients",
-        Private::Gradients(_) => "gradients",
+        Private::Gradients(gradients) => gradients.kept(),
+        Private::Points(_) => "points of a lattice",
         Private::Vector(..) => "a vector",
         Private::Steps(..) => "gradient steps",
     };
-    OracleError::OtherData { asked, kept }
+    OracleError::OtherData { asked: name(asked), kept }
+}
+
+fn name<R: Real>(asked: &Question<R>) -> &'static str {
+    match asked {
+        Question::Difference { .. } => "differences of gradients",
+        Question::Gradient { .. } => "gradients",
+        Question::Masked { .. } => "masked gradients",
+        Question::Point { .. } => "points of a lattice",
+        Question::Vector => "a vector",
+        Question::Step { .. } => "gradient steps",
+    }
 }
 
 /// Whether a Gaussian filter takes all of it.
