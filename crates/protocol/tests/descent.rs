@@ -6,8 +6,8 @@ use undertone_graph::{Family, Mixing, NodeId, Schedule, Weights};
 use undertone_privacy::mechanism::Masked;
 use undertone_privacy::release::Released;
 use undertone_protocol::{
-    Answer, Dsgd, Lattice, Mail, PrivSgp, QDpsgd, Question, Sdm, Sparsity, StepSize, Steps,
-    SurplusGradient, Synchronous, Topology, Wiring,
+    Answer, Dsgd, Lattice, Mail, PrivSgp, QDpsgd, QDpsgd2, Question, Sdm, Sparsity, StepSize,
+    Steps, SurplusGradient, Synchronous, Topology, Wiring,
 };
 
 fn close(found: &[f64], expected: &[f64], tolerance: f64) {
@@ -148,6 +148,11 @@ fn error<P: Synchronous<f64>>(make: impl Fn() -> P, topology: &Topology, rounds:
                     let masked = Masked { dimension: D, indices, values };
                     Some(Answer::Masked(Released::public(masked)))
                 }
+                Some(Question::Point { at, from, step, .. }) => {
+                    let v = gradient(at.get());
+                    let moved = from.get().iter().zip(&v).map(|(from, v)| from - step * v);
+                    Some(Answer::Released(Released::public(moved.collect())))
+                }
                 Some(other) => panic!("{other:?}"),
             };
             if let Some(answer) = answer {
@@ -214,6 +219,36 @@ fn quantised_descent_reaches_the_optimum() {
     };
     let (coarse, fine) = (run(0.02), run(0.0005));
     assert!(coarse < 0.04 && fine < 3e-3, "{coarse} {fine}");
+}
+
+/// Re-anchored: the answer of this oracle is rounded to the nearest point, so steps below half of
+/// the lattice's step vanish; a constant step ends in a ball of both.
+#[test]
+fn re_anchored_descent_comes_close_to_the_optimum() {
+    let lattice = Lattice::new(1e-5, 24).unwrap();
+    let run = |size| {
+        let make = || QDpsgd2::new(&[0.0; D], constant(size, 5000), 0.2, lattice, 4);
+        error(make, &ring(), 5000)
+    };
+    let (coarse, fine) = (run(0.2), run(0.02));
+    assert!(coarse < 0.5 && fine < 0.2 * coarse, "{coarse} {fine}");
+}
+
+/// Theory 3.2: z+ = Q(z + e sum_j w_ij (z_j - z) - alpha e g(z)) with the numbers of 3.1.
+#[test]
+fn a_re_anchored_step_begins_at_what_was_sent() {
+    let steps = Steps::new(9, StepSize::Constant(0.3), 4.0);
+    let lattice = Lattice::new(0.1, 8).unwrap();
+    let mut node = QDpsgd2::<f64>::new(&[0.1, -0.2], steps, 0.1, lattice, 1);
+    let mixed = moved(node.clone(), Answer::Refused);
+    close(&mixed, &[0.1025, -0.1875], 1e-15);
+    let Some(Question::Point { round: 0, at, from, step }) = node.ask(0) else { panic!("asks") };
+    assert_eq!((at.get(), from.get()), (&vec![0.1, -0.2], &vec![0.1, -0.2]));
+    assert!((step - 0.3 * 0.1 / 4.0).abs() < 1e-18);
+    // An answer beyond the bits is cut, after the noise.
+    let answer = Answer::Released(public(&[99.0, 0.3 + 1e-12]));
+    let cut = moved(node, answer);
+    close(&cut, &[12.7 - 0.05 * 12.7 + 0.1 * 0.25 * 0.3, 0.3 - 0.05 * 0.3 + 0.0025], 1e-12);
 }
 
 #[test]

@@ -11,8 +11,8 @@ use undertone_privacy::mechanism::Masked;
 use undertone_privacy::release::Released;
 use undertone_protocol::{
     Answer, Domain, Drops, Dsgd, Gossip, Input, Lattice, Machine, Mail, Message, Output, Patience,
-    PrivSgp, PushSum, QDpsgd, Question, RunningSum, Sdm, Shape, SparsePushSum, Sparsity, StepSize,
-    Steps, Surplus, SurplusGradient, Synchronous, Topology, TwoStage,
+    PrivSgp, PushSum, QDpsgd, QDpsgd2, Question, RunningSum, Sdm, Shape, SparsePushSum, Sparsity,
+    StepSize, Steps, Surplus, SurplusGradient, Synchronous, Topology, TwoStage,
 };
 use undertone_real::Real;
 
@@ -335,6 +335,8 @@ laws!(
     f32,
     QDpsgd::new(&start(), steps(), 0.5, lattice(), 7).with_batches([2.0, 0.0].into())
 );
+laws!(q_dpsgd2_f64, f64, QDpsgd2::new(&start(), steps(), 0.5, lattice(), 7));
+laws!(q_dpsgd2_f32, f32, QDpsgd2::new(&start(), steps(), 0.5, lattice(), 7));
 laws!(sdm_f64, f64, Sdm::new(&start(), steps(), 0.6, 0.5, 7));
 laws!(sdm_f32, f32, Sdm::new(&start(), steps(), 0.6, 0.5, 7));
 laws!(surplus_gradient_f64, f64, SurplusGradient::new(&start(), steps(), HALF, 3, 2, 0.1));

@@ -4,10 +4,12 @@
 
 use undertone_graph::{Family, NodeId, Schedule, Weights};
 use undertone_node::OracleError;
+use undertone_privacy::mechanism::Masked;
 use undertone_privacy::release::Released;
 use undertone_protocol::{
-    Answer, Domain, Gossip, Machine, Patience, PushSum, Question, RunningSum, SparsePushSum,
-    Sparsity, Surplus, Synchronous, Topology, TwoStage, Wirings,
+    Answer, Domain, Dsgd, Gossip, Lattice, Machine, Patience, PrivSgp, PushSum, QDpsgd, QDpsgd2,
+    Question, RunningSum, Sdm, SparsePushSum, Sparsity, StepSize, Steps, Surplus, SurplusGradient,
+    Synchronous, Topology, TwoStage, Wirings,
 };
 use undertone_real::Real;
 use undertone_sim::events::{Events, Outcome};
@@ -30,8 +32,19 @@ fn answer<R: Real>(own: &mut Vec<f64>, asked: Question<R>) -> Result<Answer<R>, 
     }
     let values = match asked {
         Question::Vector => own.iter().map(|v| R::from_f64(*v)).collect(),
-        Question::Gradient { at } | Question::Difference { at } => {
+        Question::Gradient { at, .. } | Question::Difference { at, .. } => {
             at.get().iter().zip(&*own).map(|(x, v)| *x - R::from_f64(*v)).collect()
+        }
+        Question::Masked { round, at } => {
+            let sent = |k: &usize| (k + round as usize) % 3 == 0;
+            let indices: Vec<usize> = (0..DIMENSION).filter(sent).collect();
+            let values = indices.iter().map(|k| at.get()[*k] - R::from_f64(own[*k])).collect();
+            let masked = Masked { dimension: DIMENSION, indices, values };
+            return Ok(Answer::Masked(Released::public(masked)));
+        }
+        Question::Point { at, from, step, .. } => {
+            let moved = from.get().iter().zip(at.get()).zip(&*own);
+            moved.map(|((from, x), v)| *from - R::from_f64(step) * (*x - R::from_f64(*v))).collect()
         }
         Question::Step { at, step, .. } => {
             let moved = at.get().iter().zip(&*own);
@@ -167,6 +180,38 @@ i5!(
     i5_two_stage,
     |_| TwoStage::new(DIMENSION, Domain::Ball { radius: 20.0 }, 6, 0.9),
     topology(Schedule::Exponential { nodes: N })
+);
+
+fn steps() -> Steps {
+    Steps::new(8, StepSize::Decaying { first: 0.5, power: 0.5 }, 2.0).with_momentum(0.2)
+}
+
+fn lattice() -> Lattice {
+    Lattice::new(0.125, 7).unwrap()
+}
+
+fn start<R: Real>() -> [R; DIMENSION] {
+    [0.25, -0.5, 0.75, 1.0, 0.0].map(R::from_f64)
+}
+
+fn exponential() -> Topology {
+    topology(Schedule::Exponential { nodes: N })
+}
+
+i5!(i5_dsgd, |_| Dsgd::new(&start(), steps()), exponential());
+i5!(i5_priv_sgp, |_| PrivSgp::new(&start(), steps()), exponential());
+i5!(i5_priv_sgp_vr, |_| PrivSgp::new(&start(), steps()).with_reduction(3), exponential());
+i5!(
+    i5_q_dpsgd,
+    |_| QDpsgd::new(&start(), steps(), 0.5, lattice(), 4).with_batches([2.0, 0.0, 1.0].into()),
+    exponential()
+);
+i5!(i5_q_dpsgd2, |_| QDpsgd2::new(&start(), steps(), 0.5, lattice(), 4), exponential());
+i5!(i5_sdm, |_| Sdm::new(&start(), steps(), 0.6, 0.5, 4), fixed());
+i5!(
+    i5_surplus_gradient,
+    |_| SurplusGradient::new(&start(), steps(), Sparsity::Half, 9, 3, 0.05),
+    fixed()
 );
 
 #[test]

@@ -196,7 +196,10 @@ impl<R: Real> PrivateGradients<R> {
         let secret = self.secret(sampler, at, &receipt, key)?;
         if let Kind::Masked(transmit) = self.kind {
             return Ok(Answer::Masked(match noise {
-                Noise::Exposed => all(Exposure.release(secret, receipt)?),
+                Noise::Exposed => {
+                    let who = [u64::from(receipt.node()), receipt.serial()];
+                    some(Exposure.release(secret, receipt)?, transmit, who)
+                }
                 Noise::Gaussian(sigma) => {
                     let gaussian = GaussianMechanism { sensitivity, sigma };
                     MaskedGaussian { gaussian, transmit }.release(secret, receipt, key)?
@@ -305,10 +308,20 @@ impl<R: Real> PrivateGradients<R> {
     }
 }
 
-/// Without privacy nothing needs to be forgotten; the mask marks everything.
-fn all<R: Real>(values: Released<Vec<R>>) -> Released<Masked<R>> {
+/// Without privacy the mask may be public, and is only there to be unbiased.
+fn some<R: Real>(
+    values: Released<Vec<R>>,
+    transmit: Probability,
+    who: [u64; 2],
+) -> Released<Masked<R>> {
+    let seed = who.iter().fold(0, |seed, word| scramble(seed ^ *word).wrapping_add(1));
+    let chosen = |k: &usize| {
+        let uniform = (scramble(seed ^ scramble(*k as u64)) >> 11) as f64 / (1_u64 << 53) as f64;
+        uniform < transmit.get()
+    };
     values.map(|values| {
-        let dimension = values.len();
-        Masked { dimension, indices: (0..dimension).collect(), values }
+        let indices: Vec<usize> = (0..values.len()).filter(chosen).collect();
+        let sent = indices.iter().map(|k| values[*k]).collect();
+        Masked { dimension: values.len(), indices, values: sent }
     })
 }
