@@ -1,5 +1,6 @@
 //! A node's data, and the noise of what leaves it.
 
+mod exposed;
 mod gradients;
 mod points;
 mod steps;

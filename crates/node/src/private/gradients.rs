@@ -8,12 +8,12 @@ use undertone_privacy::ledger::Receipt;
 use undertone_privacy::mechanism::{Exposure, GaussianMechanism, Masked, MaskedGaussian};
 use undertone_privacy::noise::Key;
 use undertone_privacy::release::{ClippedSum, Norm, Released, Secret};
-use undertone_privacy::sampler::{DrawError, Sampler};
+use undertone_privacy::sampler::{Drawn, Sampler};
 use undertone_privacy::units::{Adjacency, ClipNorm, OutOfRange, Probability, Sensitivity};
-use undertone_protocol::{Answer, scramble};
+use undertone_protocol::Answer;
 use undertone_real::Real;
 
-use super::Noise;
+use super::{Noise, exposed};
 use crate::oracle::OracleError;
 
 /// A node's records, of which only noisy sums of clipped gradients leave.
@@ -193,12 +193,21 @@ impl<R: Real> PrivateGradients<R> {
             let secret = self.printed_secret(at, &receipt);
             return Ok(Answer::Released(noise.release(secret, sensitivity, receipt, key)?));
         }
-        let secret = self.secret(sampler, at, &receipt, key)?;
+        let secret = match noise {
+            Noise::Exposed => {
+                let batch = exposed::draw(&sampler, self.data.records(), &receipt, key);
+                self.secret(at, &batch, Drawn::full())
+            }
+            Noise::Gaussian(_) => {
+                let batch = sampler.draw(self.data.records(), &receipt, key)?;
+                self.secret(at, batch.indices(), batch.drawn())
+            }
+        };
         if let Kind::Masked(transmit) = self.kind {
             return Ok(Answer::Masked(match noise {
                 Noise::Exposed => {
-                    let who = [u64::from(receipt.node()), receipt.serial()];
-                    some(Exposure.release(secret, receipt)?, transmit, who)
+                    let bits = exposed::Bits::new(&receipt, key);
+                    some(Exposure.release(secret, receipt)?, transmit, bits)
                 }
                 Noise::Gaussian(sigma) => {
                     let gaussian = GaussianMechanism { sensitivity, sigma };
@@ -243,7 +252,8 @@ impl<R: Real> PrivateGradients<R> {
         for Drawing { sampler, noise, event } in self.schedule.iter_mut().flatten() {
             let released = noise.event(sensitivity);
             *event = Arc::new(match (&self.kind, *noise) {
-                (Kind::Printed(_), _) => released,
+                // Whatever was drawn, all of it is exposed.
+                (Kind::Printed(_), _) | (_, Noise::Exposed) => released,
                 (Kind::Masked(transmit), Noise::Gaussian(sigma)) => {
                     let gaussian = GaussianMechanism { sensitivity, sigma };
                     let masked = MaskedGaussian { gaussian, transmit: *transmit };
@@ -257,26 +267,19 @@ impl<R: Real> PrivateGradients<R> {
             first.map_or_else(|| Arc::new(Event::NoOp), |drawing| Arc::clone(&drawing.event));
     }
 
-    /// Draws the batch of a receipt and sums its clipped gradients, or their differences.
-    fn secret(
-        &mut self,
-        sampler: Sampler,
-        at: &[R],
-        receipt: &Receipt,
-        key: &Key,
-    ) -> Result<ClippedSum<R>, DrawError> {
-        let batch = sampler.draw(self.data.records(), receipt, key)?;
+    /// Sums the clipped gradients of a batch, or their differences.
+    fn secret(&mut self, at: &[R], batch: &[usize], drawn: Drawn) -> ClippedSum<R> {
         let mut sum = std::mem::take(&mut self.sum);
         sum.resize(self.objective.dimension(), R::ZERO);
         let (clip, scratch) = (self.clip.get(), &mut self.scratch);
-        let chosen = Batch::of(&self.data, batch.indices());
+        let chosen = Batch::of(&self.data, batch);
         match &mut self.kind {
             Kind::Differences(table) => {
                 self.objective.exchange(at, chosen, clip, table, scratch, &mut sum)
             }
             _ => self.objective.clipped_sum(at, chosen, clip, scratch, &mut sum),
         };
-        Ok(ClippedSum::trust_clipped(sum, self.contribution(), batch.drawn()))
+        ClippedSum::trust_clipped(sum, self.contribution(), drawn)
     }
 
     /// `v - T + mean(T)` of one record; the mean is that of before.
@@ -294,8 +297,8 @@ impl<R: Real> PrivateGradients<R> {
             objective.exchange(at, Batch::all(data), clip, table, scratch, &mut sum);
             sum.iter().map(|v| *v * share).collect()
         });
-        let who = u64::from(receipt.node()) << 40 ^ receipt.serial();
-        let drawn = scramble(scramble(*seed ^ scramble(who)).wrapping_add(who));
+        let words = [*seed, u64::from(receipt.node()), receipt.serial()];
+        let drawn = exposed::Bits::from(&words).next();
         let chosen = [(u128::from(drawn) * records as u128 >> 64) as usize];
         let batch = if records == 0 { &[][..] } else { &chosen[..] };
         objective.exchange(at, Batch::of(data, batch), clip, table, scratch, &mut sum);
@@ -312,14 +315,10 @@ impl<R: Real> PrivateGradients<R> {
 fn some<R: Real>(
     values: Released<Vec<R>>,
     transmit: Probability,
-    who: [u64; 2],
+    mut bits: exposed::Bits,
 ) -> Released<Masked<R>> {
-    let seed = who.iter().fold(0, |seed, word| scramble(seed ^ *word).wrapping_add(1));
-    let chosen = |k: &usize| {
-        let uniform = (scramble(seed ^ scramble(*k as u64)) >> 11) as f64 / (1_u64 << 53) as f64;
-        uniform < transmit.get()
-    };
     values.map(|values| {
+        let chosen = |_: &usize| bits.uniform() < transmit.get();
         let indices: Vec<usize> = (0..values.len()).filter(chosen).collect();
         let sent = indices.iter().map(|k| values[*k]).collect();
         Masked { dimension: values.len(), indices, values: sent }

@@ -8,11 +8,11 @@ use undertone_privacy::ledger::Receipt;
 use undertone_privacy::mechanism::{Exposure, LatticeGaussian, ReleaseError};
 use undertone_privacy::noise::Key;
 use undertone_privacy::release::{Norm, Released, Secret};
-use undertone_privacy::sampler::Sampler;
+use undertone_privacy::sampler::{Drawn, Sampler};
 use undertone_privacy::units::{ClipNorm, Scale, Sensitivity};
 use undertone_real::Real;
 
-use super::Noise;
+use super::{Noise, exposed};
 use crate::oracle::OracleError;
 
 /// A node's records, of which only gradient steps leave, rounded to a lattice at random and with
@@ -61,11 +61,11 @@ impl<R: Real> PrivatePoints<R> {
     /// batch.
     pub fn event_of(&mut self, round: u64, step: f64) -> Result<Option<Event>, OracleError> {
         let Some(sampler) = self.in_round(round) else { return Ok(None) };
-        let inner = match self.noise {
+        Ok(Some(match self.noise {
+            // Whatever was drawn, all of it is exposed.
             Noise::Exposed => Exposure.event(),
-            Noise::Gaussian(sigma) => self.mechanism(sigma, step)?.event(),
-        };
-        Ok(Some(sampler.event(inner)))
+            Noise::Gaussian(sigma) => sampler.event(self.mechanism(sigma, step)?.event()),
+        }))
     }
 
     /// How many records there are; public.
@@ -83,18 +83,35 @@ impl<R: Real> PrivatePoints<R> {
         key: &Key,
     ) -> Result<Option<Released<Vec<f64>>>, OracleError> {
         let Some(sampler) = self.in_round(round) else { return Ok(None) };
-        let batch = sampler.draw(self.data.records(), &receipt, key)?;
+        Ok(Some(match self.noise {
+            Noise::Exposed => {
+                let batch = exposed::draw(&sampler, self.data.records(), &receipt, key);
+                let secret = self.secret(step, at, from, &batch, Drawn::full())?;
+                Exposure.release(secret, receipt)?
+            }
+            Noise::Gaussian(sigma) => {
+                let batch = sampler.draw(self.data.records(), &receipt, key)?;
+                let secret = self.secret(step, at, from, batch.indices(), batch.drawn())?;
+                self.mechanism(sigma, step)?.release(secret, receipt, key)?
+            }
+        }))
+    }
+
+    /// The step of a batch, in double precision.
+    fn secret(
+        &mut self,
+        step: f64,
+        at: &[R],
+        from: &[R],
+        batch: &[usize],
+        drawn: Drawn,
+    ) -> Result<Secret<Vec<f64>>, OracleError> {
         self.sum.resize(self.objective.dimension(), R::ZERO);
-        let chosen = Batch::of(&self.data, batch.indices());
-        let (clip, scratch) = (self.clip.get(), &mut self.scratch);
-        self.objective.clipped_sum(at, chosen, clip, scratch, &mut self.sum);
+        let (clip, chosen) = (self.clip.get(), Batch::of(&self.data, batch));
+        self.objective.clipped_sum(at, chosen, clip, &mut self.scratch, &mut self.sum);
         let moved = from.iter().zip(&self.sum).map(|(from, g)| from.to_f64() - step * g.to_f64());
         let sensitivity = self.sensitivity(step)?;
-        let secret = Secret::declare_drawn(moved.collect(), Norm::L2, sensitivity, batch.drawn());
-        Ok(Some(match self.noise {
-            Noise::Exposed => Exposure.release(secret, receipt)?,
-            Noise::Gaussian(sigma) => self.mechanism(sigma, step)?.release(secret, receipt, key)?,
-        }))
+        Ok(Secret::declare_drawn(moved.collect(), Norm::L2, sensitivity, drawn))
     }
 
     fn in_round(&self, round: u64) -> Option<Sampler> {
