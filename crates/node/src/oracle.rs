@@ -14,7 +14,7 @@ use undertone_privacy::units::{Adjacency, Delta, OutOfRange};
 use undertone_protocol::{Answer, Question};
 use undertone_real::Real;
 
-use crate::private::{Private, PrivateGradients, PrivatePoints};
+use crate::private::{Asked, Private, PrivateGradients, PrivatePoints};
 
 /// Answers a protocol's questions from private data, each answer paid for by the ledger.
 ///
@@ -93,8 +93,9 @@ impl<R: Real, S: Store> Oracle<R, S> {
                 }
                 return answer_gradient(gradients, round, at, ledger, key);
             }
-            (Question::Point { round, at, from, step }, Private::Points(points)) => {
-                answer_point(points, (round, step), &at, &from, ledger, key)?
+            (Question::Point { round, at, from, step, keep }, Private::Points(points)) => {
+                let asked = Asked { round, at: at.get(), from: from.get(), step, keep };
+                answer_point(points, &asked, ledger, key)?
             }
             (Question::Vector, Private::Vector(vector, noise)) => {
                 let sensitivity = vector.sensitivity();
@@ -153,15 +154,13 @@ fn answer_gradient<R: Real, S: Store>(
 /// A step that ends on a lattice.
 fn answer_point<R: Real, S: Store>(
     points: &mut PrivatePoints<R>,
-    step: (u64, f64),
-    at: &Released<Vec<R>>,
-    from: &Released<Vec<R>>,
+    asked: &Asked<'_, R>,
     ledger: &mut Ledger<S>,
     key: &Key,
 ) -> Result<Option<Released<Vec<R>>>, OracleError> {
-    let Some(event) = points.event_of(step.0, step.1)? else { return Ok(None) };
+    let Some(event) = points.event_of(asked.round, asked.step)? else { return Ok(None) };
     let Some(receipt) = debit(ledger, event)? else { return Ok(None) };
-    let released = points.release(step, at.get(), from.get(), receipt, key)?;
+    let released = points.release(asked, receipt, key)?;
     Ok(released.map(narrow))
 }
 

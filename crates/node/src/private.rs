@@ -23,6 +23,7 @@ use undertone_protocol::Domain;
 use undertone_real::Real;
 
 pub use gradients::PrivateGradients;
+pub(crate) use points::Asked;
 pub use points::PrivatePoints;
 pub use steps::PrivateSteps;
 
@@ -181,6 +182,19 @@ impl<R: Real> Private<R> {
         lattice: Scale,
     ) -> Self {
         Self::Points(PrivatePoints::new(objective, data, samplers, clip, noise, lattice))
+    }
+
+    /// The same with a point of its own without noise, as paper 000 prints it: no guarantee.
+    pub fn printed_points(
+        objective: Arc<dyn Objective<R>>,
+        data: Dataset<R>,
+        samplers: Vec<Option<Sampler>>,
+        clip: ClipNorm,
+        noise: Noise,
+        lattice: Scale,
+    ) -> Self {
+        let points = PrivatePoints::new(objective, data, samplers, clip, noise, lattice);
+        Self::Points(points.as_printed())
     }
 
     /// What is hidden.

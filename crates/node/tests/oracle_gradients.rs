@@ -354,7 +354,7 @@ fn points_end_on_the_lattice_and_are_priced() {
     let ask = |round| {
         let at = || Released::public(vec![1.5, 0.5]);
         let from = Released::public(vec![1.0, 0.25]);
-        Question::Point { round, at: at(), from, step: 0.01 }
+        Question::Point { round, at: at(), from, step: 0.01, keep: 0.0 }
     };
     // Without noise: from - step (20 clipped gradients of length one).
     let mut private = points(Noise::Exposed, Sampler::Full);
@@ -376,4 +376,37 @@ fn points_end_on_the_lattice_and_are_priced() {
     assert_eq!(oracle.answer(ask(1)), Ok(Answer::Refused));
     assert_eq!(oracle.answer(ask(6)), Ok(Answer::Refused));
     assert_eq!(oracle.ledger().len(), 3);
+}
+
+/// Paper 000, algorithm 5 as printed: the node's own point is kept without noise, and there is no
+/// guarantee though noise is added. By hand: x = 1 - .1 (0 - 3), then 2 + .5 (x - 1) - .1 (x - 3).
+#[test]
+fn printed_points_keep_a_point_of_their_own_and_have_no_guarantee() {
+    let oracle = |noise| {
+        let lattice = Scale::new(0.125).unwrap();
+        let samplers = vec![Some(Sampler::Full), Some(Sampler::Full), None];
+        let data = dataset(1, &[3.0]);
+        let private =
+            Private::printed_points(distances(1), data, samplers, clip(9.0), noise, lattice);
+        exposed(private, Event::NonPrivate.repeated(3), 1)
+    };
+    let ask = |round, at: f64, from: f64, keep| Question::Point {
+        round,
+        at: Released::public(vec![at]),
+        from: Released::public(vec![from]),
+        step: 0.1,
+        keep,
+    };
+    let questions = [ask(0, 0.0, 1.0, 0.0), ask(1, 1.0, 2.0, 0.5), ask(2, 2.0, 2.0, 0.5)];
+    let mut exact = oracle(Noise::Exposed);
+    for (question, expected) in questions.clone().into_iter().zip([1.3, 2.32, 2.16]) {
+        let point = exact.answer(question).unwrap().released().unwrap().into_inner();
+        assert!((point[0] - expected).abs() < 1e-12, "{point:?}");
+    }
+    let mut noisy = oracle(gaussian(2.0));
+    for question in questions {
+        let point = noisy.answer(question).unwrap().released().unwrap().into_inner();
+        assert!((point[0] / 0.125).fract() == 0.0, "{point:?}");
+    }
+    assert!(noisy.guarantee().epsilon.get().is_infinite());
 }

@@ -19,8 +19,9 @@ use crate::topology::Neighbourhood;
 /// slowly, `x = z + e sum_j w_ij (z_j - z)`, and asks for `Q(x - alpha e g(z)) + noise` on the
 /// lattice, which is the next `z`. The noise comes before the cut to so many bits.
 ///
-/// The printed algorithm goes on from its own point without noise, which integrates all gradients
-/// of the past and is released again and again (`undertone claims`, CE-4).
+/// The printed algorithm ([`as_printed`](Self::as_printed)) goes on from its own point without
+/// noise, which integrates all gradients of the past and is released again and again
+/// (`undertone claims`, CE-4). Only the oracle knows that point.
 ///
 /// A refused step, or a round without a batch, quantises `x` by public uniforms. There is no
 /// momentum: gradients never leave by themselves.
@@ -28,11 +29,11 @@ use crate::topology::Neighbourhood;
 /// # Guarantee
 ///
 /// That of the points, which the oracle pays for; given those of before only the batch of the round
-/// matters.
+/// matters. As printed there is none.
 ///
 /// # References
 ///
-/// Theory 3.2 ("re-anchored") in place of Ding (paper 000), algorithm 5.
+/// Theory 3.2 ("re-anchored") in place of Ding (paper 000), algorithm 5, which is the printed one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QDpsgd2<R> {
     /// `z`: what was sent last.
@@ -41,6 +42,8 @@ pub struct QDpsgd2<R> {
     mixed: Released<Vec<R>>,
     /// Whether `sent` is an answer that has not been sent yet.
     answered: bool,
+    /// As printed: the weight of a node's own point, `1 - e + e w_ii`; zero if re-anchored.
+    keep: Option<f64>,
     steps: Steps,
     /// `e`.
     pace: f64,
@@ -60,6 +63,7 @@ impl<R: Real> QDpsgd2<R> {
             sent: start(start_at),
             mixed: start(start_at),
             answered: false,
+            keep: None,
             steps,
             pace: pace.min(1.0),
             lattice,
@@ -72,6 +76,13 @@ impl<R: Real> QDpsgd2<R> {
     /// As for [`QDpsgd::with_batches`](crate::QDpsgd::with_batches).
     pub fn with_batches(mut self, sizes: Arc<[f64]>) -> Self {
         self.batches = sizes;
+        self
+    }
+
+    /// As printed, for an oracle that keeps a point of its own: no guarantee.
+    pub fn as_printed(mut self) -> Self {
+        // In the first round the two points are the same.
+        self.keep = Some(0.0);
         self
     }
 }
@@ -92,11 +103,15 @@ impl<R: Real> Synchronous<R> for QDpsgd2<R> {
             0 => self.steps.divisor,
             length => self.batches[(round % length) as usize],
         };
-        (round < self.steps.rounds && divisor > 0.0).then(|| Question::Point {
+        // A point of its own moves on without a batch, too.
+        let moves = divisor > 0.0 || self.keep.is_some();
+        let size = self.steps.size.at(round) * self.pace;
+        (round < self.steps.rounds && moves).then(|| Question::Point {
             round,
             at: self.sent.clone(),
             from: self.mixed.clone(),
-            step: self.steps.size.at(round) * self.pace / divisor,
+            step: if divisor > 0.0 { size / divisor } else { 0.0 },
+            keep: self.keep.unwrap_or(0.0),
         })
     }
 
@@ -124,7 +139,10 @@ impl<R: Real> Synchronous<R> for QDpsgd2<R> {
     where
         L: Iterator<Item = (NodeId, Letter<'a, R>)>,
     {
-        let Self { sent, mixed, own, pace, .. } = self;
+        let Self { sent, mixed, own, pace, keep, .. } = self;
+        if let Some(keep) = keep {
+            *keep = 1.0 - *pace + *pace * around.pull(around.node);
+        }
         mixed.update(|mixed| {
             mixed.copy_from_slice(sent.get());
             mix_slowly(*pace, mixed, own, around, letters);

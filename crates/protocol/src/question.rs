@@ -33,6 +33,9 @@ pub enum Question<R> {
     },
     /// A gradient step from one released point with the gradient at another, put on a lattice with
     /// noise: `Q(from - step * sum of clipped gradients(at)) + noise`.
+    ///
+    /// As paper 000 prints it, a node keeps a point `x` of its own without noise: the answer is then
+    /// `Q(x) + noise` of the new `x <- from + keep (x - at) - step * sum of clipped gradients(x)`.
     Point {
         /// For which round, as for [`Gradient`](Self::Gradient).
         round: u64,
@@ -42,6 +45,8 @@ pub enum Question<R> {
         from: Released<Vec<R>>,
         /// How far; what the sum is divided by is in it.
         step: f64,
+        /// How much of its own point a node keeps; zero for one that has none.
+        keep: f64,
     },
     /// The node's own vector.
     Vector,

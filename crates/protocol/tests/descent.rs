@@ -242,7 +242,9 @@ fn a_re_anchored_step_begins_at_what_was_sent() {
     let mut node = QDpsgd2::<f64>::new(&[0.1, -0.2], steps, 0.1, lattice, 1);
     let mixed = moved(node.clone(), Answer::Refused);
     close(&mixed, &[0.1025, -0.1875], 1e-15);
-    let Some(Question::Point { round: 0, at, from, step }) = node.ask(0) else { panic!("asks") };
+    let Some(Question::Point { round: 0, at, from, step, keep: 0.0 }) = node.ask(0) else {
+        panic!("asks")
+    };
     assert_eq!((at.get(), from.get()), (&vec![0.1, -0.2], &vec![0.1, -0.2]));
     assert!((step - 0.3 * 0.1 / 4.0).abs() < 1e-18);
     // An answer beyond the bits is cut, after the noise.

@@ -337,6 +337,7 @@ laws!(
 );
 laws!(q_dpsgd2_f64, f64, QDpsgd2::new(&start(), steps(), 0.5, lattice(), 7));
 laws!(q_dpsgd2_f32, f32, QDpsgd2::new(&start(), steps(), 0.5, lattice(), 7));
+laws!(q_dpsgd2_printed, f64, QDpsgd2::new(&start(), steps(), 0.5, lattice(), 7).as_printed());
 laws!(sdm_f64, f64, Sdm::new(&start(), steps(), 0.6, 0.5, 7));
 laws!(sdm_f32, f32, Sdm::new(&start(), steps(), 0.6, 0.5, 7));
 laws!(surplus_gradient_f64, f64, SurplusGradient::new(&start(), steps(), HALF, 3, 2, 0.1));
