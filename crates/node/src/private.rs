@@ -194,7 +194,7 @@ impl<R: Real> Private<R> {
         lattice: Scale,
     ) -> Self {
         let points = PrivatePoints::new(objective, data, samplers, clip, noise, lattice);
-        Self::Points(points.as_printed())
+        Self::Points(points.printed())
     }
 
     /// What is hidden.

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
-use undertone_graph::{Family, NodeId, Schedule};
+use undertone_graph::{Family, NodeId, Schedule, Weights};
 use undertone_model::dataset::{Features, Targets};
-use undertone_model::{Batch, Clipped, Dataset, MeanEstimation, Objective, Scratch, Table, Tabled};
+use undertone_model::{
+    Batch, Clipped, Dataset, Linear, Loss, MeanEstimation, Objective, Scratch, Table, Tabled,
+};
 use undertone_node::{Noise, Oracle, OracleError, Private, PrivateGradients, PrivateSteps};
 use undertone_privacy::accountant::{Accountant, gaussian_size};
 use undertone_privacy::event::Event;
@@ -15,7 +17,7 @@ use undertone_privacy::release::Released;
 use undertone_privacy::sampler::{FixedSizeSampler, PoissonSampler, Sampler};
 use undertone_privacy::units::{Adjacency, ClipNorm, Delta, Epsilon, Probability, Scale, Unit};
 use undertone_protocol::{
-    Answer, Domain, Mail, PrivSgp, Question, StepSize, Steps, Synchronous, Topology,
+    Answer, Domain, Mail, PrivSgp, Question, StepSize, Steps, Synchronous, Topology, TwoStage,
 };
 use undertone_real::Real;
 
@@ -127,8 +129,8 @@ fn gradient_at(round: u64, at: &[f64]) -> Question<f64> {
     Question::Gradient { round, at: Released::public(at.to_vec()) }
 }
 
-/// The points of a single node over three rounds.
-fn path(mut node: PrivSgp<f64>, oracle: &mut Oracle<f64>) -> Vec<[f64; 2]> {
+/// The points of a single node.
+fn path(mut node: PrivSgp<f64>, oracle: &mut Oracle<f64>, rounds: u64) -> Vec<[f64; 2]> {
     let graph = Family::Complete { nodes: 1 }.build(0).unwrap();
     let wiring = Topology::new(Schedule::Fixed(graph)).wiring_at(0).unwrap();
     let around = wiring.around(NodeId(0));
@@ -142,7 +144,7 @@ fn path(mut node: PrivSgp<f64>, oracle: &mut Oracle<f64>) -> Vec<[f64; 2]> {
         node.estimate(&mut x);
         x
     };
-    (0..3).map(&mut round).collect()
+    (0..rounds).map(&mut round).collect()
 }
 
 fn is_close(found: &[[f64; 2]], expected: &[[f64; 2]]) -> bool {
@@ -164,7 +166,7 @@ fn both_sagas_have_the_values_of_the_theory() {
         let plan = gradients.plan(3);
         assert_eq!(plan, Event::NonPrivate.repeated(3));
         let mut oracle = exposed(Private::Gradients(gradients), plan, 1);
-        is_close(&path(start.clone(), &mut oracle), &printed)
+        is_close(&path(start.clone(), &mut oracle, 3), &printed)
     }));
     let redesigned = [[0.0, 0.1], [0.0, 0.123_333_333_333_333], [0.1, 0.141]];
     assert!((0..400).any(|seed| {
@@ -172,7 +174,7 @@ fn both_sagas_have_the_values_of_the_theory() {
         let gradients = gradients(one).with_table().unwrap();
         let plan = gradients.plan(3);
         let mut oracle = exposed(Private::Gradients(gradients), plan, seed);
-        is_close(&path(start.clone().with_reduction(3), &mut oracle), &redesigned)
+        is_close(&path(start.clone().with_reduction(3), &mut oracle, 3), &redesigned)
     }));
 }
 
@@ -409,4 +411,83 @@ fn printed_points_keep_a_point_of_their_own_and_have_no_guarantee() {
         assert!((point[0] / 0.125).fract() == 0.0, "{point:?}");
     }
     assert!(noisy.guarantee().epsilon.get().is_infinite());
+}
+
+/// A single node that draws one of three records a round: with a constant step plain descent stays
+/// in a ball around the mean (0, 1) of the records, and both ways of reducing variance reach it.
+#[test]
+fn variance_reduction_reaches_the_optimum_with_a_constant_step() {
+    let steps = Steps::new(800, StepSize::Constant(0.2), 1.0);
+    let far = |node: PrivSgp<f64>, kind: fn(PrivateGradients<f64>) -> PrivateGradients<f64>| {
+        let data = dataset(2, &[1.0, 0.0, 0.0, 1.0, -1.0, 2.0]);
+        let one = Sampler::FixedSize(FixedSizeSampler::new(1, 3).unwrap());
+        let gradients = PrivateGradients::new(distances(2), data, one, clip(9.0), Noise::Exposed);
+        let gradients = kind(gradients);
+        let plan = gradients.plan(800);
+        let mut oracle = exposed(Private::Gradients(gradients), plan, 1);
+        let path = path(node, &mut oracle, 800);
+        path[799][0].hypot(path[799][1] - 1.0)
+    };
+    let node = || PrivSgp::new(&[0.0, 0.0], steps);
+    let plain = far(node(), |gradients| gradients);
+    assert!(plain > 1e-2, "{plain}");
+    let printed = far(node(), |gradients| gradients.printed(3));
+    assert!(printed < 1e-9, "{printed}");
+    let redesigned = far(node().with_reduction(3), |gradients| gradients.with_table().unwrap());
+    assert!(redesigned < 1e-9, "{redesigned}");
+}
+
+/// Two stages on a logistic regression without noise, with steps that decay as one over t: at the
+/// result the gradients of all nodes sum to less and less (none is long enough to be clipped).
+#[test]
+fn two_stages_reach_the_optimum_of_any_smooth_objective() {
+    let (few, many) = (slope_after(300), slope_after(9000));
+    assert!(few < 0.5 && many < 0.2 * few && many < 0.02, "{few} {many}");
+}
+
+/// The norm of the sum of all gradients where two stages of so many steps end.
+fn slope_after(steps: u64) -> f64 {
+    let (n_nodes, each) = (4_u32, 10_usize);
+    let objective = Arc::new(Linear::new(2, false, Loss::Logistic));
+    let data = |node: u32| {
+        let x = |k: usize| ((node as usize * 31 + k * 7) as f64).sin();
+        let values: Vec<f64> = (0..2 * each).map(x).collect();
+        let sign = |k: usize| if k % 3 == 0 { -1.0 } else { 1.0 };
+        let signs = (0..each).map(sign).collect();
+        Dataset::new(Features::Dense { width: 2, values }, Targets::Sign(signs)).unwrap()
+    };
+    let mut oracles: Vec<Oracle<f64>> = (0..n_nodes)
+        .map(|node| {
+            let private = PrivateSteps::of_objective(objective.clone(), data(node), clip(5.0))
+                .within(Domain::Ball { radius: 20.0 });
+            let noise = vec![Noise::Exposed; steps as usize].into();
+            exposed(Private::Steps(private, noise), Event::NonPrivate.repeated(steps), 1)
+        })
+        .collect();
+    let domain = Domain::Ball { radius: 20.0 };
+    let mut nodes = vec![TwoStage::<f64>::new(2, domain, steps, 1.0); n_nodes as usize];
+    let ring = Schedule::Fixed(Family::Ring { nodes: n_nodes }.build(0).unwrap());
+    let wiring = Topology::new(ring).with_pull(Weights::Metropolis, 0.0).wiring_at(0).unwrap();
+    let mut mail = Mail::new(nodes.len(), nodes[0].shape());
+    for round in 0..steps + 60 {
+        for (i, node) in nodes.iter_mut().enumerate() {
+            if let Some(question) = node.ask(round) {
+                node.answer(round, oracles[i].answer(question).unwrap());
+            }
+            let id = NodeId(i as u32);
+            node.send(round, &wiring.around(id), &mut mail.slot(id));
+        }
+        for (i, node) in nodes.iter_mut().enumerate() {
+            let around = wiring.around(NodeId(i as u32));
+            node.receive(round, &around, mail.heard_by(&around));
+        }
+    }
+    let (mut x, mut sum, mut one) = ([0.0; 2], [0.0; 2], [0.0; 2]);
+    nodes[0].estimate(&mut x);
+    for node in 0..n_nodes {
+        let data = data(node);
+        objective.gradient(&x, Batch::all(&data), &mut Scratch::default(), &mut one);
+        sum.iter_mut().zip(one).for_each(|(sum, g)| *sum += g);
+    }
+    sum[0].hypot(sum[1])
 }

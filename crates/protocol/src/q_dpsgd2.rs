@@ -19,7 +19,7 @@ use crate::topology::Neighbourhood;
 /// slowly, `x = z + e sum_j w_ij (z_j - z)`, and asks for `Q(x - alpha e g(z)) + noise` on the
 /// lattice, which is the next `z`. The noise comes before the cut to so many bits.
 ///
-/// The printed algorithm ([`as_printed`](Self::as_printed)) goes on from its own point without
+/// The printed algorithm ([`printed`](Self::printed)) goes on from its own point without
 /// noise, which integrates all gradients of the past and is released again and again
 /// (`undertone claims`, CE-4). Only the oracle knows that point.
 ///
@@ -80,7 +80,7 @@ impl<R: Real> QDpsgd2<R> {
     }
 
     /// As printed, for an oracle that keeps a point of its own: no guarantee.
-    pub fn as_printed(mut self) -> Self {
+    pub fn printed(mut self) -> Self {
         // In the first round the two points are the same.
         self.keep = Some(0.0);
         self

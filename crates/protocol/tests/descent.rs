@@ -28,7 +28,8 @@ fn public(values: &[f64]) -> Released<Vec<f64>> {
 
 /// Three nodes, of which node 0 hears the others with weight 1/4 each.
 fn three() -> Wiring {
-    let weight = |k: u32| (NodeId(k / 3), NodeId(k % 3), if k % 4 == 0 { 0.5 } else { 0.25 });
+    let weight =
+        |k: u32| (NodeId(k / 3), NodeId(k % 3), if k.is_multiple_of(4) { 0.5 } else { 0.25 });
     let pull = Some(Mixing::custom(3, (0..9).map(weight)).unwrap());
     Wiring { graph: Family::Complete { nodes: 3 }.build(0).unwrap(), pull, push: None }
 }
@@ -142,7 +143,7 @@ fn error<P: Synchronous<f64>>(make: impl Fn() -> P, topology: &Topology, rounds:
                 }
                 Some(Question::Masked { at, round }) => {
                     let v = gradient(at.get());
-                    let sent = |k: &usize| (k + i + round as usize) % 2 == 0;
+                    let sent = |k: &usize| (k + i + round as usize).is_multiple_of(2);
                     let indices: Vec<usize> = (0..D).filter(sent).collect();
                     let values = indices.iter().map(|k| v[*k]).collect();
                     let masked = Masked { dimension: D, indices, values };

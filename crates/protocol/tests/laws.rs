@@ -39,7 +39,7 @@ fn answer<R: Real>(node: usize, question: &Question<R>, refused: u32) -> Answer<
         }
         Question::Masked { round, at } => {
             let indices: Vec<usize> =
-                (0..DIMENSION).filter(|k| (k + *round as usize + node) % 2 == 0).collect();
+                (0..DIMENSION).filter(|k| (k + *round as usize + node).is_multiple_of(2)).collect();
             let values = indices.iter().map(|k| at.get()[*k] - own(*k)).collect();
             let masked = Masked { dimension: DIMENSION, indices, values };
             return Answer::Masked(Released::public(masked));
@@ -337,7 +337,7 @@ laws!(
 );
 laws!(q_dpsgd2_f64, f64, QDpsgd2::new(&start(), steps(), 0.5, lattice(), 7));
 laws!(q_dpsgd2_f32, f32, QDpsgd2::new(&start(), steps(), 0.5, lattice(), 7));
-laws!(q_dpsgd2_printed, f64, QDpsgd2::new(&start(), steps(), 0.5, lattice(), 7).as_printed());
+laws!(q_dpsgd2_printed, f64, QDpsgd2::new(&start(), steps(), 0.5, lattice(), 7).printed());
 laws!(sdm_f64, f64, Sdm::new(&start(), steps(), 0.6, 0.5, 7));
 laws!(sdm_f32, f32, Sdm::new(&start(), steps(), 0.6, 0.5, 7));
 laws!(surplus_gradient_f64, f64, SurplusGradient::new(&start(), steps(), HALF, 3, 2, 0.1));

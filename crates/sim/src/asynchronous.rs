@@ -143,6 +143,6 @@ impl<R: Real, O> Asynchronous<R, O> {
             .fold(scramble(self.seed.wrapping_add(1)), |hash, word| {
                 scramble(scramble(hash ^ *word).wrapping_add(0x9e37_79b9_7f4a_7c15))
             });
-        (u128::from(drawn) * bound as u128 >> 64) as usize
+        ((u128::from(drawn) * bound as u128) >> 64) as usize
     }
 }

@@ -36,7 +36,7 @@ fn answer<R: Real>(own: &mut Vec<f64>, asked: Question<R>) -> Result<Answer<R>, 
             at.get().iter().zip(&*own).map(|(x, v)| *x - R::from_f64(*v)).collect()
         }
         Question::Masked { round, at } => {
-            let sent = |k: &usize| (k + round as usize) % 3 == 0;
+            let sent = |k: &usize| (k + round as usize).is_multiple_of(3);
             let indices: Vec<usize> = (0..DIMENSION).filter(sent).collect();
             let values = indices.iter().map(|k| at.get()[*k] - R::from_f64(own[*k])).collect();
             let masked = Masked { dimension: DIMENSION, indices, values };

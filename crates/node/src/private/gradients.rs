@@ -299,7 +299,7 @@ impl<R: Real> PrivateGradients<R> {
         });
         let words = [*seed, u64::from(receipt.node()), receipt.serial()];
         let drawn = exposed::Bits::from(&words).next();
-        let chosen = [(u128::from(drawn) * records as u128 >> 64) as usize];
+        let chosen = [((u128::from(drawn) * records as u128) >> 64) as usize];
         let batch = if records == 0 { &[][..] } else { &chosen[..] };
         objective.exchange(at, Batch::of(data, batch), clip, table, scratch, &mut sum);
         for (sum, mean) in sum.iter_mut().zip(mean) {

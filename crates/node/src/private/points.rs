@@ -74,7 +74,7 @@ impl<R: Real> PrivatePoints<R> {
     /// # Guarantee
     ///
     /// None: the event is [`Event::NonPrivate`] though there is noise (theory 3.2, CE-4).
-    pub fn as_printed(mut self) -> Self {
+    pub fn printed(mut self) -> Self {
         self.own = Some(Vec::new());
         self
     }
