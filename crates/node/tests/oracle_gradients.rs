@@ -465,7 +465,8 @@ fn slope_after(steps: u64) -> f64 {
         })
         .collect();
     let domain = Domain::Ball { radius: 20.0 };
-    let mut nodes = vec![TwoStage::<f64>::new(2, domain, steps, 1.0); n_nodes as usize];
+    // The step has to be at least one over the strong convexity, which is about a third.
+    let mut nodes = vec![TwoStage::<f64>::new(2, domain, steps, 4.0); n_nodes as usize];
     let ring = Schedule::Fixed(Family::Ring { nodes: n_nodes }.build(0).unwrap());
     let wiring = Topology::new(ring).with_pull(Weights::Metropolis, 0.0).wiring_at(0).unwrap();
     let mut mail = Mail::new(nodes.len(), nodes[0].shape());
