@@ -24,7 +24,8 @@ pub struct NotALattice {
 }
 
 impl Lattice {
-    /// At most 24 bits: beyond that a multiple of the step is no single-precision number of its own.
+    /// At most 24 bits: beyond that a multiple of the step is no single-precision number of its
+    /// own.
     pub fn new(step: f64, bits: u32) -> Result<Self, NotALattice> {
         let fits = (1e-30..=1e30).contains(&step) && (2..=24).contains(&bits);
         if fits { Ok(Self { step, bits }) } else { Err(NotALattice { step, bits }) }

@@ -7,10 +7,10 @@ use crate::initial::{point, start};
 use crate::question::{Answer, Question};
 use crate::step::{Descent, Steps};
 
-/// One node's part of A(DP)2SGD, which has no rounds: whenever it is active, a node reads its point,
-/// asks for a gradient there, and, when that has come (others may have moved the point by then),
-/// meets a random neighbour, both take the mean of their points, and it moves its own against the
-/// gradient.
+/// One node's part of A(DP)2SGD, which has no rounds: whenever it is active, a node reads its
+/// point, asks for a gradient there, and, when that has come (others may have moved the point by
+/// then), meets a random neighbour, both take the mean of their points, and it moves its own
+/// against the gradient.
 ///
 /// How often a node is active is fixed in advance: `steps.rounds` times. A refused gradient counts
 /// as zero.
@@ -22,8 +22,9 @@ use crate::step::{Descent, Steps};
 ///
 /// # References
 ///
-/// Xu, Zhang, Wang 2021, "A(DP)2SGD: asynchronous decentralized parallel stochastic gradient descent
-/// with differential privacy", as rebuilt in theory 7.4; Lian, Zhang, Zhang, Liu 2018 (AD-PSGD).
+/// Xu, Zhang, Wang 2021, "A(DP)2SGD: asynchronous decentralized parallel stochastic gradient
+/// descent with differential privacy", as rebuilt in theory 7.4; Lian, Zhang, Zhang, Liu 2018
+/// (AD-PSGD).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairwiseSgd<R> {
     state: Released<Vec<R>>,

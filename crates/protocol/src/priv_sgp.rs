@@ -12,9 +12,9 @@ use crate::step::{Descent, Steps};
 use crate::synchronous::{LinkNeeds, Synchronous};
 use crate::topology::Neighbourhood;
 
-/// PrivSGP and, with an oracle that answers differences, PrivSGP-VR: gradient descent over directed,
-/// time-varying graphs. A node asks for a gradient at its de-biased point `x / w`, moves `x` against
-/// it, and pushes `x` and `w` as push-sum does. A refused gradient counts as zero.
+/// PrivSGP and, with an oracle that answers differences, PrivSGP-VR: gradient descent over
+/// directed, time-varying graphs. A node asks for a gradient at its de-biased point `x / w`, moves
+/// `x` against it, and pushes `x` and `w` as push-sum does. A refused gradient counts as zero.
 ///
 /// # Guarantee
 ///

@@ -30,8 +30,8 @@ use crate::topology::Neighbourhood;
 ///
 /// # References
 ///
-/// Ding (paper 000), algorithm 4; theory 3.1. Reisizadeh, Taheri, Mokhtari, Hassani, Pedarsani 2019,
-/// "Robust and communication-efficient collaborative learning" (without privacy).
+/// Ding (paper 000), algorithm 4; theory 3.1. Reisizadeh, Taheri, Mokhtari, Hassani, Pedarsani
+/// 2019, "Robust and communication-efficient collaborative learning" (without privacy).
 #[derive(Clone, Debug, PartialEq)]
 pub struct QDpsgd<R> {
     state: Released<Vec<R>>,
@@ -78,7 +78,8 @@ impl<R: Real> QDpsgd<R> {
         self
     }
 
-    /// The paper's `alpha = .3 / T^(1/6)` and `e = 11 / T^(1/2)` for `T` rounds; `e` is at most one.
+    /// The paper's `alpha = .3 / T^(1/6)` and `e = 11 / T^(1/2)` for `T` rounds; `e` is at most
+    /// one.
     pub fn rates(rounds: u64) -> (StepSize, f64) {
         let pace = 11.0 / (rounds.max(1) as f64).sqrt();
         (StepSize::for_horizon(0.3, 1.0 / 6.0, rounds), pace.min(1.0))

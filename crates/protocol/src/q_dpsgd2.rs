@@ -56,8 +56,8 @@ pub struct QDpsgd2<R> {
 }
 
 impl<R: Real> QDpsgd2<R> {
-    /// From a point that everybody knows; as for [`QDpsgd::new`](crate::QDpsgd::new). The lattice has
-    /// the step of the oracle's.
+    /// From a point that everybody knows; as for [`QDpsgd::new`](crate::QDpsgd::new). The lattice
+    /// has the step of the oracle's.
     pub fn new(start_at: &[R], steps: Steps, pace: f64, lattice: Lattice, seed: u64) -> Self {
         Self {
             sent: start(start_at),

@@ -8,8 +8,8 @@ use undertone_real::Real;
 /// question holds is public or released, so that being refused tells nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Question<R> {
-    /// The noisy sum, over a batch, of the clipped gradients at a released point less those that the
-    /// oracle remembers; it remembers the new ones.
+    /// The noisy sum, over a batch, of the clipped gradients at a released point less those that
+    /// the oracle remembers; it remembers the new ones.
     Difference {
         /// For which round, as for [`Gradient`](Self::Gradient).
         round: u64,
@@ -34,8 +34,9 @@ pub enum Question<R> {
     /// A gradient step from one released point with the gradient at another, put on a lattice with
     /// noise: `Q(from - step * sum of clipped gradients(at)) + noise`.
     ///
-    /// As paper 000 prints it, a node keeps a point `x` of its own without noise: the answer is then
-    /// `Q(x) + noise` of the new `x <- from + keep (x - at) - step * sum of clipped gradients(x)`.
+    /// As paper 000 prints it, a node keeps a point `x` of its own without noise: the answer is
+    /// then `Q(x) + noise` of the new `x <- from + keep (x - at) - step * sum of clipped
+    /// gradients(x)`.
     Point {
         /// For which round, as for [`Gradient`](Self::Gradient).
         round: u64,

@@ -55,8 +55,9 @@ struct Parameters {
 }
 
 impl<R: Real> Sdm<R> {
-    /// From a point that everybody knows. `pace` is the paper's theta; `transmit` is the chance of a
-    /// coordinate, the same as the oracle's; `seed` is that of the masks of nodes without gradients.
+    /// From a point that everybody knows. `pace` is the paper's theta; `transmit` is the chance of
+    /// a coordinate, the same as the oracle's; `seed` is that of the masks of nodes without
+    /// gradients.
     pub fn new(start_at: &[R], steps: Steps, pace: f64, transmit: f64, seed: u64) -> Self {
         let dimension = start_at.len();
         Self {
@@ -173,8 +174,8 @@ mod tests {
     use crate::step::StepSize;
     use crate::topology::Wiring;
 
-    /// Theory 3.3: x = (.1, -.2), theta = .6, alpha = .2, neighbours (0, 0) and (.3, .1) with weights
-    /// .25, g = (.2, -.1), noise (.01, .02); only coordinate 0 is sent, c = .3.
+    /// Theory 3.3: x = (.1, -.2), theta = .6, alpha = .2, neighbours (0, 0) and (.3, .1) with
+    /// weights .25, g = (.2, -.1), noise (.01, .02); only coordinate 0 is sent, c = .3.
     #[test]
     fn a_masked_change_has_the_value_of_the_theory() {
         let steps = Steps::new(9, StepSize::Constant(0.2), 2.0);

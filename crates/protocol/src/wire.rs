@@ -6,8 +6,9 @@
 //! ```
 //!
 //! All numbers are little-endian. Flags: 1 = double precision, 2 = masked, 4 = silent, 8 = on a
-//! lattice. Both sides know the lattice; a number is then that of its point, counted from the lowest
-//! one, in as many bits as the lattice has, the lowest bit first, and the last byte ends in zeros.
+//! lattice. Both sides know the lattice; a number is then that of its point, counted from the
+//! lowest one, in as many bits as the lattice has, the lowest bit first, and the last byte ends in
+//! zeros.
 
 mod pack;
 

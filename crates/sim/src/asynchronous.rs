@@ -49,7 +49,8 @@ pub struct Outcome {
 }
 
 impl<R: Real, O> Asynchronous<R, O> {
-    /// One node and one oracle for each node of the graph, in order. A node meets those who hear it.
+    /// One node and one oracle for each node of the graph, in order. A node meets those who hear
+    /// it.
     pub fn new(
         nodes: Vec<PairwiseSgd<R>>,
         oracles: Vec<O>,

@@ -5,9 +5,9 @@ use undertone_privacy::noise::{Key, Purpose, StreamId, fill_gaussian};
 use undertone_privacy::sampler::Sampler;
 use undertone_protocol::scramble;
 
-/// A batch by the law of a sampler, chosen by public randomness. Nothing is hidden when values leave
-/// without noise, and the accountants have no price for a sample of what is exposed, so that such a
-/// round is `Event::NonPrivate` as a whole.
+/// A batch by the law of a sampler, chosen by public randomness. Nothing is hidden when values
+/// leave without noise, and the accountants have no price for a sample of what is exposed, so that
+/// such a round is `Event::NonPrivate` as a whole.
 pub(super) fn draw(sampler: &Sampler, records: usize, receipt: &Receipt, key: &Key) -> Vec<usize> {
     let mut bits = Bits::new(receipt, key);
     match sampler {

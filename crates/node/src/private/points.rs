@@ -79,8 +79,8 @@ impl<R: Real> PrivatePoints<R> {
         self
     }
 
-    /// What to debit for a step of this size (divided by the batch) in a round; nothing if it has no
-    /// batch.
+    /// What to debit for a step of this size (divided by the batch) in a round; nothing if it has
+    /// no batch.
     pub fn event_of(&mut self, round: u64, step: f64) -> Result<Option<Event>, OracleError> {
         if self.own.is_some() {
             return Ok(Some(Exposure.event()));

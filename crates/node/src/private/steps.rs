@@ -31,7 +31,8 @@ impl PrivateSteps {
         Self { source: Source::Mean { mean, clip }, domain: clip }
     }
 
-    /// Any objective: the gradient of every record is clipped. In double precision, as for a vector.
+    /// Any objective: the gradient of every record is clipped. In double precision, as for a
+    /// vector.
     pub fn of_objective(
         objective: Arc<dyn Objective<f64>>,
         data: Dataset<f64>,
