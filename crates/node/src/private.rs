@@ -161,7 +161,8 @@ impl Noise {
 
 /// What an oracle answers from: data and noise.
 pub enum Private<R: Real> {
-    /// [`Question::Gradient`](undertone_protocol::Question::Gradient), as often as there is budget.
+    /// [`Question::Gradient`](undertone_protocol::Question::Gradient), or differences of gradients
+    /// or masked ones, as often as there is budget.
     Gradients(PrivateGradients<R>),
     /// [`Question::Point`](undertone_protocol::Question::Point), as often as there is budget.
     Points(PrivatePoints<R>),

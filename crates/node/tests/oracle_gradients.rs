@@ -9,13 +9,15 @@ use undertone_model::{
     Batch, Clipped, Dataset, Linear, Loss, MeanEstimation, Objective, Scratch, Table, Tabled,
 };
 use undertone_node::{Noise, Oracle, OracleError, Private, PrivateGradients, PrivateSteps};
-use undertone_privacy::accountant::{Accountant, gaussian_size};
+use undertone_privacy::accountant::{Accountant, gaussian_size, renyi};
 use undertone_privacy::event::Event;
 use undertone_privacy::ledger::{Budget, Filter, Header, Ledger};
 use undertone_privacy::noise::Key;
 use undertone_privacy::release::Released;
 use undertone_privacy::sampler::{FixedSizeSampler, PoissonSampler, Sampler};
-use undertone_privacy::units::{Adjacency, ClipNorm, Delta, Epsilon, Probability, Scale, Unit};
+use undertone_privacy::units::{
+    Adjacency, ClipNorm, Delta, Epsilon, Order, Probability, Scale, Unit,
+};
 use undertone_protocol::{
     Answer, Domain, Mail, PrivSgp, Question, StepSize, Steps, Synchronous, Topology, TwoStage,
 };
@@ -273,6 +275,8 @@ fn masked_gradients_have_the_price_of_the_theory_and_a_mask() {
         let plan = gradients(transmit).plan(1000);
         let found = epsilon(Accountant::Rdp, &plan, Adjacency::AddRemove, 1e-5);
         assert!((found - expected).abs() < 1e-3, "{found}");
+        // Replacing a record is a removal and an addition of the whole run (theory E6).
+        assert!(epsilon(Accountant::Rdp, &plan, Adjacency::Replace, 1e-5) > found);
     }
     let gradients = gradients(0.3);
     let plan = gradients.plan(2);
@@ -378,6 +382,26 @@ fn points_end_on_the_lattice_and_are_priced() {
     assert_eq!(oracle.answer(ask(1)), Ok(Answer::Refused));
     assert_eq!(oracle.answer(ask(6)), Ok(Answer::Refused));
     assert_eq!(oracle.ledger().len(), 3);
+}
+
+/// Theory 3.2: rounding in p = 1000 dimensions, du = .01, eta = .05, noise .5.
+#[test]
+fn points_have_the_divergence_of_the_theory() {
+    let lattice = Scale::new(0.05).unwrap();
+    let (data, full) = (dataset(1000, &[0.0; 1000]), vec![Some(Sampler::Full)]);
+    let mut private =
+        Private::points(distances(1000), data, full, clip(0.5), gaussian(0.5), lattice);
+    let Private::Points(points) = &mut private else { panic!("it has points") };
+    // A step of .02 moves the point by .01, as no gradient is longer than .5.
+    let event = points.event_of(0, 0.02).unwrap().unwrap();
+    let Event::Imprecise(imprecise) = event else { panic!("the sampler's error is charged") };
+    for (order, expected) in
+        [(2.0, 0.063_560_817_67), (4.0, 0.130_337_401_4), (8.0, 0.291_652_422_4)]
+    {
+        let order = Order::new(order).unwrap();
+        let found = renyi(&imprecise.event, Adjacency::AddRemove, order).unwrap();
+        assert!((found - expected).abs() < 1e-9, "{found}");
+    }
 }
 
 /// Paper 000, algorithm 5 as printed: the node's own point is kept without noise, and there is no

@@ -3,9 +3,15 @@
 //! time end in the same bits and send the same.
 
 use undertone_graph::{Family, NodeId, Schedule, Weights};
-use undertone_node::OracleError;
+use undertone_model::dataset::{Features, Targets};
+use undertone_model::{Dataset, Linear, Loss};
+use undertone_node::{Noise, Oracle, OracleError, Private, PrivateGradients};
+use undertone_privacy::ledger::{Budget, Filter, Header, Ledger};
 use undertone_privacy::mechanism::Masked;
+use undertone_privacy::noise::Key;
 use undertone_privacy::release::Released;
+use undertone_privacy::sampler::{PoissonSampler, Sampler};
+use undertone_privacy::units::{Adjacency, ClipNorm, Delta, Epsilon, Probability, Scale, Unit};
 use undertone_protocol::{
     Answer, Domain, Dsgd, Gossip, Lattice, Machine, Patience, PrivSgp, PushSum, QDpsgd, QDpsgd2,
     Question, RunningSum, Sdm, SparsePushSum, Sparsity, StepSize, Steps, Surplus, SurplusGradient,
@@ -213,6 +219,70 @@ i5!(
     |_| SurplusGradient::new(&start(), steps(), Sparsity::Half, 9, 3, 0.05),
     fixed()
 );
+
+/// An oracle with records, a sampler, noise and a ledger that pays for eight gradients: two less
+/// than are asked for by those who ask ten times.
+fn private(node: u32, kind: fn(PrivateGradients<f64>) -> PrivateGradients<f64>) -> Oracle<f64> {
+    let value = |k: usize| ((node as usize * 97 + k) as f64).sin();
+    let features = Features::Dense { width: DIMENSION, values: (0..100).map(value).collect() };
+    let data = Dataset::new(features, Targets::Real((0..20).map(value).collect())).unwrap();
+    let probability = Probability::new(0.4).unwrap();
+    let sampler = Sampler::Poisson(PoissonSampler { probability });
+    let noise = Noise::Gaussian(Scale::new(4.0).unwrap());
+    let objective = std::sync::Arc::new(Linear::new(DIMENSION, false, Loss::Squared));
+    let clip = ClipNorm::new(1.0).unwrap();
+    let gradients = kind(PrivateGradients::new(objective, data, sampler, clip, noise));
+    let header = Header {
+        node,
+        budget: Budget { epsilon: Epsilon::new(60.0).unwrap(), delta: Delta::new(1e-5).unwrap() },
+        adjacency: Adjacency::AddRemove,
+        unit: Unit::Record,
+        filter: Filter::Planned { event: gradients.plan(8) },
+    };
+    let ledger = Ledger::open(header, Vec::new()).unwrap();
+    Oracle::new(Private::Gradients(gradients), ledger, Key::from_seed(5))
+}
+
+/// Invariants I2, I4 and I5 with oracles that draw, clip, pay and add noise.
+fn assert_private_engines_agree<P>(
+    node: P,
+    kind: fn(PrivateGradients<f64>) -> PrivateGradients<f64>,
+    topology: &Topology,
+) where
+    P: Synchronous<f64> + Clone + PartialEq + std::fmt::Debug + Send + Sync,
+{
+    let oracles = || (0..N).map(|i| private(i, kind)).collect::<Vec<_>>();
+    let (mut engine, mut asked) = (Lockstep::new(vec![node.clone(); N as usize]), oracles());
+    let mut wirings = Wirings::new(topology.clone(), 2);
+    while engine.round() < ROUNDS {
+        engine.ask(&mut asked, |oracle, question| oracle.answer(question)).unwrap();
+        engine.advance(1, &mut wirings).unwrap();
+    }
+    assert!(asked.iter().all(|oracle| oracle.ledger().len() == 8));
+    let machine = |i| Machine::new(node.clone(), NodeId(i), ROUNDS, Patience::Forever);
+    let machines = (0..N).map(machine).collect();
+    let mut events =
+        Events::new(machines, oracles(), Oracle::answer, topology.clone(), rough()).unwrap();
+    events.run(&mut |_, _| {}).unwrap();
+    let by_time: Vec<P> = events.protocols().cloned().collect();
+    assert_eq!(bits(engine.nodes()), bits(&by_time));
+}
+
+#[test]
+fn i5_with_private_oracles() {
+    let steps = Steps::new(10, StepSize::Constant(0.1), 8.0);
+    let plain = |gradients| gradients;
+    assert_private_engines_agree(Dsgd::new(&start(), steps), plain, &exponential());
+    assert_private_engines_agree(PrivSgp::new(&start(), steps), plain, &exponential());
+    let reduced = PrivSgp::new(&start(), steps).with_reduction(20);
+    assert_private_engines_agree(reduced, |g| g.with_table().unwrap(), &exponential());
+    let quantised = QDpsgd::new(&start(), steps, 0.5, lattice(), 4);
+    assert_private_engines_agree(quantised, plain, &exponential());
+    let masked = |g: PrivateGradients<f64>| g.masked(Probability::new(0.5).unwrap());
+    assert_private_engines_agree(Sdm::new(&start(), steps, 0.6, 0.5, 4), masked, &fixed());
+    let surplus = SurplusGradient::new(&start(), steps, Sparsity::Half, 9, 1, 0.05);
+    assert_private_engines_agree(surplus, plain, &fixed());
+}
 
 #[test]
 fn a_run_repeats_itself_and_another_seed_gives_another() {

@@ -110,7 +110,8 @@ impl<R: Real> PrivateGradients<R> {
     ///
     /// # Guarantee
     ///
-    /// [`Event::SdmMask`], which is priced under add-remove: open the ledger for that.
+    /// [`Event::SdmMask`], which is priced under add-remove; replacing a record costs a removal and
+    /// an addition of the whole run.
     ///
     /// # References
     ///
