@@ -476,7 +476,7 @@ fn slope_after(steps: u64) -> f64 {
     let data = |node: u32| {
         let x = |k: usize| ((node as usize * 31 + k * 7) as f64).sin();
         let values: Vec<f64> = (0..2 * each).map(x).collect();
-        let sign = |k: usize| if k % 3 == 0 { -1.0 } else { 1.0 };
+        let sign = |k: usize| if k.is_multiple_of(3) { -1.0 } else { 1.0 };
         let signs = (0..each).map(sign).collect();
         Dataset::new(Features::Dense { width: 2, values }, Targets::Sign(signs)).unwrap()
     };
