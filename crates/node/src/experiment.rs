@@ -11,6 +11,7 @@ use undertone_graph::{Family, Weights};
 use undertone_privacy::ledger::OpenError;
 use undertone_privacy::noise::Key;
 use undertone_protocol::{Domain, Sparsity, Topology};
+use undertone_real::Real;
 
 use crate::oracle::Oracle;
 use crate::plan::{AlgorithmWord, NoisePlan, Plan, PlanError, Target, WeightsWord};
@@ -134,7 +135,7 @@ impl Experiment {
     }
 
     /// The oracle of every node, with its data, its noise and its open ledger.
-    pub fn oracles(&self, seed: u64) -> Result<Vec<Oracle>, OpenError> {
+    pub fn oracles<R: Real>(&self, seed: u64) -> Result<Vec<Oracle<R>>, OpenError> {
         let open = |node| {
             let protection = self.protection(node);
             let private = protection.private(&self.plan.data, self.data(seed, node));

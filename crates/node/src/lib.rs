@@ -15,9 +15,9 @@
 //! let plan = noise.event(vector.sensitivity());
 //! let private = Private::Vector(vector, noise);
 //! let mut oracle = Oracle::open(3, private, plan, budget, Key::from_seed(1), Vec::new())?;
-//! let answer: Answer<f64> = oracle.answer(&Question::Vector)?;
+//! let answer: Answer<f64> = oracle.answer(Question::Vector)?;
 //! assert!(answer.released().is_some());
-//! assert_eq!(oracle.answer::<f64>(&Question::Vector)?, Answer::Refused); // paid for once
+//! assert_eq!(oracle.answer(Question::Vector)?, Answer::Refused); // paid for once
 //! # Ok(())
 //! # }
 //! ```
@@ -31,4 +31,4 @@ mod private;
 
 pub use experiment::{Algorithm, Claim, Experiment, schedule_of};
 pub use oracle::{Oracle, OracleError};
-pub use private::{Bound, Noise, Private, PrivateSteps, PrivateVector};
+pub use private::{Bound, Noise, Private, PrivateGradients, PrivateSteps, PrivateVector};

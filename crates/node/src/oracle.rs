@@ -1,25 +1,28 @@
 //! The only door to a node's data.
 
+use std::sync::Arc;
+
 use undertone_privacy::event::Event;
 use undertone_privacy::ledger::{
-    Budget, DebitError, Entry, Filter, Guarantee, Header, Ledger, OpenError, Store,
+    Budget, DebitError, Entry, Filter, Guarantee, Header, Ledger, OpenError, Receipt, Store,
 };
-use undertone_privacy::mechanism::{Exposure, GaussianMechanism, ReleaseError};
+use undertone_privacy::mechanism::ReleaseError;
 use undertone_privacy::noise::Key;
-use undertone_privacy::release::Secret;
+use undertone_privacy::release::Released;
+use undertone_privacy::sampler::DrawError;
 use undertone_privacy::units::{Adjacency, Delta, OutOfRange};
 use undertone_protocol::{Answer, Question};
 use undertone_real::Real;
 
-use crate::private::{Noise, Private};
+use crate::private::{Asked, Private, PrivateGradients, PrivatePoints};
 
 /// Answers a protocol's questions from private data, each answer paid for by the ledger.
 ///
 /// # Guarantee
 ///
 /// That of its ledger: see [`Oracle::guarantee`]. A refusal depends on public values only.
-pub struct Oracle<S = Vec<Entry>> {
-    private: Private,
+pub struct Oracle<R: Real, S = Vec<Entry>> {
+    private: Private<R>,
     ledger: Ledger<S>,
     key: Key,
 }
@@ -30,6 +33,9 @@ pub enum OracleError {
     /// The ledger failed.
     #[error(transparent)]
     Debit(#[from] DebitError),
+    /// The batch could not be drawn.
+    #[error(transparent)]
+    Draw(#[from] DrawError),
     /// The mechanism failed.
     #[error(transparent)]
     Release(#[from] ReleaseError),
@@ -46,11 +52,11 @@ pub enum OracleError {
     },
 }
 
-impl<S: Store> Oracle<S> {
+impl<R: Real, S: Store> Oracle<R, S> {
     /// Opens a ledger for `plan`, the event of all that will be answered.
     pub fn open(
         node: u32,
-        private: Private,
+        private: Private<R>,
         plan: Event,
         budget: Budget,
         key: Key,
@@ -62,44 +68,58 @@ impl<S: Store> Oracle<S> {
         };
         let (adjacency, unit) = (Adjacency::Replace, private.unit());
         let ledger = Ledger::open(Header { node, budget, adjacency, unit, filter }, store)?;
-        Ok(Self { private, ledger, key })
+        Ok(Self::new(private, ledger, key))
+    }
+
+    /// With a ledger that was opened for what will be answered.
+    pub fn new(private: Private<R>, ledger: Ledger<S>, key: Key) -> Self {
+        Self { private, ledger, key }
     }
 
     /// Debits, computes, adds noise, releases; this is where secrets meet the outside.
-    pub fn answer<R: Real>(&mut self, question: &Question<R>) -> Result<Answer<R>, OracleError> {
-        let (noise, sensitivity) = match (question, &self.private) {
-            (Question::Vector, Private::Vector(vector, noise)) => (*noise, vector.sensitivity()),
-            (Question::Step { t, step, .. }, Private::Steps(steps, noise)) => {
+    pub fn answer(&mut self, question: Question<R>) -> Result<Answer<R>, OracleError> {
+        let Self { private, ledger, key } = self;
+        let released = match (question, private) {
+            (question, Private::Gradients(gradients)) => {
+                let asked = name(&question);
+                let (Question::Gradient { round, at }
+                | Question::Difference { round, at }
+                | Question::Masked { round, at }) = question
+                else {
+                    return Err(OracleError::OtherData { asked, kept: gradients.kept() });
+                };
+                if asked != gradients.kept() {
+                    return Err(OracleError::OtherData { asked, kept: gradients.kept() });
+                }
+                return answer_gradient(gradients, round, at, ledger, key);
+            }
+            (Question::Point { round, at, from, step, keep }, Private::Points(points)) => {
+                let asked = Asked { round, at: at.get(), from: from.get(), step, keep };
+                answer_point(points, &asked, ledger, key)?
+            }
+            (Question::Vector, Private::Vector(vector, noise)) => {
+                let sensitivity = vector.sensitivity();
+                debit(ledger, noise.event(sensitivity))?
+                    .map(|receipt| noise.release(vector.secret(), sensitivity, receipt, key))
+                    .transpose()?
+                    .map(narrow)
+            }
+            (Question::Step { t, at, step }, Private::Steps(steps, noise)) => {
                 let Some(noise) = noise.get(t.wrapping_sub(1) as usize) else {
                     return Ok(Answer::Refused);
                 };
-                (*noise, steps.sensitivity(*step)?)
+                let sensitivity = steps.sensitivity(step)?;
+                match debit(ledger, noise.event(sensitivity))? {
+                    None => None,
+                    Some(receipt) => {
+                        let secret = steps.secret(at.get(), step)?;
+                        Some(narrow(noise.release(secret, sensitivity, receipt, key)?))
+                    }
+                }
             }
-            (asked, kept) => return Err(other_data(asked, kept)),
+            (asked, kept) => return Err(other_data(&asked, kept)),
         };
-        let receipt = match self.ledger.debit(noise.event(sensitivity)) {
-            Ok(receipt) => receipt,
-            Err(DebitError::Exhausted { .. } | DebitError::NotPlanned { .. }) => {
-                return Ok(Answer::Refused);
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let secret: Secret<Vec<f64>> = match (question, &self.private) {
-            (Question::Vector, Private::Vector(vector, _)) => vector.secret(),
-            (Question::Step { at, step, .. }, Private::Steps(steps, _)) => {
-                steps.secret(at.get(), *step)?
-            }
-            (asked, kept) => return Err(other_data(asked, kept)),
-        };
-        let released = match noise {
-            Noise::Exposed => Exposure.release(secret, receipt)?,
-            Noise::Gaussian(sigma) => {
-                GaussianMechanism { sensitivity, sigma }.release(secret, receipt, &self.key)?
-            }
-        };
-        // Post-processing: the protocol's numbers may be narrower.
-        let narrow = |values: Vec<f64>| values.into_iter().map(R::from_f64).collect();
-        Ok(Answer::Released(released.map(narrow)))
+        Ok(released.map_or(Answer::Refused, Answer::Released))
     }
 
     /// What the ledger promises about this node's data, for the whole run.
@@ -113,16 +133,73 @@ impl<S: Store> Oracle<S> {
     }
 }
 
-fn other_data<R>(asked: &Question<R>, kept: &Private) -> OracleError {
-    let asked = match asked {
-        Question::Vector => "a vector",
-        Question::Step { .. } => "gradient steps",
+/// The noisy sum over a batch, in the memory of the last question.
+fn answer_gradient<R: Real, S: Store>(
+    gradients: &mut PrivateGradients<R>,
+    round: u64,
+    at: Released<Vec<R>>,
+    ledger: &mut Ledger<S>,
+    key: &Key,
+) -> Result<Answer<R>, OracleError> {
+    // A round without a batch reads nothing and costs nothing.
+    let Some(event) = gradients.event_of(round).map(Arc::clone) else {
+        return Ok(Answer::Refused);
     };
+    let Some(receipt) = debit(ledger, event)? else { return Ok(Answer::Refused) };
+    let answer = gradients.release(round, at.get(), receipt, key)?;
+    gradients.reuse(at.into_inner());
+    Ok(answer)
+}
+
+/// A step that ends on a lattice.
+fn answer_point<R: Real, S: Store>(
+    points: &mut PrivatePoints<R>,
+    asked: &Asked<'_, R>,
+    ledger: &mut Ledger<S>,
+    key: &Key,
+) -> Result<Option<Released<Vec<R>>>, OracleError> {
+    let Some(event) = points.event_of(asked.round, asked.step)? else { return Ok(None) };
+    let Some(receipt) = debit(ledger, event)? else { return Ok(None) };
+    let released = points.release(asked, receipt, key)?;
+    Ok(released.map(narrow))
+}
+
+/// Pays for an event; `None` if the budget does not suffice.
+fn debit<S: Store>(
+    ledger: &mut Ledger<S>,
+    event: impl Into<Arc<Event>>,
+) -> Result<Option<Receipt>, DebitError> {
+    match ledger.debit(event) {
+        Ok(receipt) => Ok(Some(receipt)),
+        Err(DebitError::Exhausted { .. } | DebitError::NotPlanned { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Post-processing: the protocol's numbers may be narrower.
+fn narrow<R: Real>(released: Released<Vec<f64>>) -> Released<Vec<R>> {
+    released.map(|values| values.into_iter().map(R::from_f64).collect())
+}
+
+fn other_data<R: Real>(asked: &Question<R>, kept: &Private<R>) -> OracleError {
     let kept = match kept {
+        Private::Gradients(gradients) => gradients.kept(),
+        Private::Points(_) => "points of a lattice",
         Private::Vector(..) => "a vector",
         Private::Steps(..) => "gradient steps",
     };
-    OracleError::OtherData { asked, kept }
+    OracleError::OtherData { asked: name(asked), kept }
+}
+
+fn name<R: Real>(asked: &Question<R>) -> &'static str {
+    match asked {
+        Question::Difference { .. } => "differences of gradients",
+        Question::Gradient { .. } => "gradients",
+        Question::Masked { .. } => "masked gradients",
+        Question::Point { .. } => "points of a lattice",
+        Question::Vector => "a vector",
+        Question::Step { .. } => "gradient steps",
+    }
 }
 
 /// Whether a Gaussian filter takes all of it.

@@ -1,16 +1,31 @@
 //! A node's data, and the noise of what leaves it.
 
+mod exposed;
+mod gradients;
+mod points;
+mod steps;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use undertone_model::Mean;
+use undertone_model::{Dataset, Mean, Objective};
 use undertone_privacy::accountant::gdp;
 use undertone_privacy::event::Event;
-use undertone_privacy::mechanism::{Exposure, GaussianMechanism};
-use undertone_privacy::release::{Norm, Secret};
-use undertone_privacy::units::{Adjacency, Delta, Epsilon, OutOfRange, Scale, Sensitivity, Unit};
+use undertone_privacy::ledger::Receipt;
+use undertone_privacy::mechanism::{Exposure, GaussianMechanism, ReleaseError};
+use undertone_privacy::noise::Key;
+use undertone_privacy::release::{Norm, Released, Secret};
+use undertone_privacy::sampler::Sampler;
+use undertone_privacy::units::{
+    Adjacency, ClipNorm, Delta, Epsilon, OutOfRange, Scale, Sensitivity, Unit,
+};
 use undertone_protocol::Domain;
 use undertone_real::Real;
+
+pub use gradients::PrivateGradients;
+pub(crate) use points::Asked;
+pub use points::PrivatePoints;
+pub use steps::PrivateSteps;
 
 /// What a vector is clipped to before anything is computed from it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,55 +108,6 @@ fn clip(record: &mut [f64], domain: Domain) {
     domain.project(record);
 }
 
-/// A node's records, of which only projected gradient steps leave.
-pub struct PrivateSteps {
-    mean: Mean,
-    /// Where the records are.
-    clip: Domain,
-    /// Where the steps end.
-    domain: Domain,
-}
-
-impl PrivateSteps {
-    /// Mean estimation within a set, to which the records are clipped.
-    pub fn new(dimension: usize, mut records: Vec<f64>, clip: Domain) -> Self {
-        records.chunks_mut(dimension).for_each(|record| self::clip(record, clip));
-        Self { mean: Mean::new(dimension, &records), clip, domain: clip }
-    }
-
-    /// The same with steps that end in another set than that of the records.
-    pub fn within(mut self, domain: Domain) -> Self {
-        self.domain = domain;
-        self
-    }
-
-    /// How far replacing one record moves a step: gradients differ by the distance of two records,
-    /// and the projection brings points no further apart.
-    pub fn sensitivity(&self, step: f64) -> Result<Sensitivity, OutOfRange> {
-        let moved = step * self.clip.diameter(self.mean.dimension());
-        Sensitivity::under_only(Adjacency::Replace, moved)
-    }
-
-    /// How many records there are; public.
-    pub fn records(&self) -> u64 {
-        self.mean.records()
-    }
-
-    /// In double precision, as for a vector.
-    pub(crate) fn secret<R: Real>(
-        &self,
-        at: &[R],
-        step: f64,
-    ) -> Result<Secret<Vec<f64>>, OutOfRange> {
-        let at: Vec<f64> = at.iter().map(|v| v.to_f64()).collect();
-        let mut x = at.clone();
-        self.mean.gradient(&at, &mut x);
-        x.iter_mut().zip(&at).for_each(|(x, at)| *x = at - step * *x);
-        self.domain.project(&mut x);
-        Ok(Secret::declare(x, Norm::L2, self.sensitivity(step)?))
-    }
-}
-
 /// What is added to an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
@@ -175,22 +141,68 @@ impl Noise {
             Self::Gaussian(sigma) => GaussianMechanism { sensitivity, sigma }.event(),
         }
     }
+
+    /// Lets a secret of this sensitivity out.
+    pub(crate) fn release<R: Real>(
+        &self,
+        secret: impl Into<Secret<Vec<R>>>,
+        sensitivity: Sensitivity,
+        receipt: Receipt,
+        key: &Key,
+    ) -> Result<Released<Vec<R>>, ReleaseError> {
+        match *self {
+            Self::Exposed => Exposure.release(secret, receipt),
+            Self::Gaussian(sigma) => {
+                GaussianMechanism { sensitivity, sigma }.release(secret, receipt, key)
+            }
+        }
+    }
 }
 
 /// What an oracle answers from: data and noise.
-pub enum Private {
+pub enum Private<R: Real> {
+    /// [`Question::Gradient`](undertone_protocol::Question::Gradient), or differences of gradients
+    /// or masked ones, as often as there is budget.
+    Gradients(PrivateGradients<R>),
+    /// [`Question::Point`](undertone_protocol::Question::Point), as often as there is budget.
+    Points(PrivatePoints<R>),
     /// [`Question::Vector`](undertone_protocol::Question::Vector), once.
     Vector(PrivateVector, Noise),
     /// [`Question::Step`](undertone_protocol::Question::Step) `t` with the noise number `t - 1`.
     Steps(PrivateSteps, Arc<[Noise]>),
 }
 
-impl Private {
+impl<R: Real> Private<R> {
+    /// Gradient steps that end on a lattice; see [`PrivatePoints`].
+    pub fn points(
+        objective: Arc<dyn Objective<R>>,
+        data: Dataset<R>,
+        samplers: Vec<Option<Sampler>>,
+        clip: ClipNorm,
+        noise: Noise,
+        lattice: Scale,
+    ) -> Self {
+        Self::Points(PrivatePoints::new(objective, data, samplers, clip, noise, lattice))
+    }
+
+    /// The same with a point of its own without noise, as paper 000 prints it: no guarantee.
+    pub fn printed_points(
+        objective: Arc<dyn Objective<R>>,
+        data: Dataset<R>,
+        samplers: Vec<Option<Sampler>>,
+        clip: ClipNorm,
+        noise: Noise,
+        lattice: Scale,
+    ) -> Self {
+        let points = PrivatePoints::new(objective, data, samplers, clip, noise, lattice);
+        Self::Points(points.printed())
+    }
+
     /// What is hidden.
     pub fn unit(&self) -> Unit {
         match self {
             Self::Vector(vector, _) => vector.unit(),
-            Self::Steps(..) => Unit::Record,
+            Self::Gradients(_) | Self::Points(_) | Self::Steps(..) => Unit::Record,
         }
     }
 }

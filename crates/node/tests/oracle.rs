@@ -10,6 +10,7 @@ use undertone_privacy::noise::Key;
 use undertone_privacy::release::Released;
 use undertone_privacy::units::{Adjacency, Delta, Epsilon, Scale, Unit};
 use undertone_protocol::{Answer, Domain, Question};
+use undertone_real::Real;
 
 fn budget(epsilon: f64, delta: f64) -> Budget {
     Budget { epsilon: Epsilon::new(epsilon).unwrap(), delta: Delta::new(delta).unwrap() }
@@ -55,8 +56,8 @@ fn a_projected_step_has_the_value_of_the_theory() {
         let mut oracle =
             Oracle::open(0, private, Event::NonPrivate, infinite(), Key::from_seed(1), vec![])
                 .unwrap();
-        let at = Released::public(vec![0.125, -0.075]);
-        let answer = oracle.answer::<f64>(&Question::Step { t: 1, at, step: 0.1 }).unwrap();
+        let at = Released::public(vec![0.125_f64, -0.075]);
+        let answer = oracle.answer(Question::Step { t: 1, at, step: 0.1 }).unwrap();
         answer.released().unwrap().into_inner()
     };
     let (free, projected) = (ask(1.0), ask(0.2));
@@ -72,12 +73,12 @@ fn an_oracle_answers_what_is_paid_for_and_refuses_the_rest() {
     let plan = noise.event(vector.sensitivity());
     let private = Private::Vector(vector, noise);
     let mut oracle = Oracle::open(4, private, plan, budget, Key::from_seed(1), Vec::new()).unwrap();
-    assert!(matches!(oracle.answer::<f64>(&Question::Vector), Ok(Answer::Released(_))));
-    assert_eq!(oracle.answer::<f64>(&Question::Vector), Ok(Answer::Refused));
+    assert!(matches!(oracle.answer(Question::Vector), Ok(Answer::Released(_))));
+    assert_eq!(oracle.answer(Question::Vector), Ok(Answer::Refused));
     // Invariant I2: one entry, one release.
     assert_eq!(oracle.ledger().len(), 1);
     let at = Released::public(vec![0.0_f64]);
-    let other = oracle.answer(&Question::Step { t: 1, at, step: 0.1 });
+    let other = oracle.answer(Question::Step { t: 1, at, step: 0.1 });
     assert!(matches!(other, Err(OracleError::OtherData { .. })));
     assert_eq!(oracle.guarantee().epsilon.get(), 1.0);
     assert_eq!(oracle.guarantee().unit, Unit::Node);
@@ -86,10 +87,10 @@ fn an_oracle_answers_what_is_paid_for_and_refuses_the_rest() {
 #[test]
 fn without_noise_there_is_no_guarantee_and_values_are_clipped_all_the_same() {
     let vector = PrivateVector::new(vec![9.0, -0.5], Bound::Box { radius: 0.1 }, 1);
-    let private = Private::Vector(vector, Noise::Exposed);
+    let private = Private::<f64>::Vector(vector, Noise::Exposed);
     let mut oracle =
         Oracle::open(0, private, Event::NonPrivate, infinite(), Key::from_seed(1), vec![]).unwrap();
-    let answer = oracle.answer::<f32>(&Question::Vector).unwrap();
+    let answer = oracle.answer(Question::Vector).unwrap();
     let values = answer.released().unwrap().into_inner();
     assert_eq!(values, [0.1, -0.1]);
     assert!(oracle.guarantee().epsilon.get().is_infinite());
@@ -104,9 +105,9 @@ fn a_step_beyond_the_plan_is_refused() {
     let mut oracle =
         Oracle::open(0, private, plan, budget(5.0, 1e-5), Key::from_seed(1), vec![]).unwrap();
     let ask = |t| Question::Step { t, at: Released::public(vec![0.0_f64]), step: 0.1 };
-    assert!(matches!(oracle.answer(&ask(1)), Ok(Answer::Released(_))));
-    assert_eq!(oracle.answer(&ask(2)), Ok(Answer::Refused));
-    assert_eq!(oracle.answer(&ask(0)), Ok(Answer::Refused));
+    assert!(matches!(oracle.answer(ask(1)), Ok(Answer::Released(_))));
+    assert_eq!(oracle.answer(ask(2)), Ok(Answer::Refused));
+    assert_eq!(oracle.answer(ask(0)), Ok(Answer::Refused));
     assert_eq!(oracle.ledger().len(), 1);
 }
 
@@ -116,11 +117,11 @@ fn records_that_are_not_finite_count_as_zero() {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         for bound in [Bound::Box { radius: 1.0 }, Bound::Ball { radius: 1.0 }] {
             let vector = PrivateVector::mean_of(2, vec![bad, 0.5, 0.5, 0.5], bound);
-            let private = Private::Vector(vector, Noise::Exposed);
+            let private = Private::<f64>::Vector(vector, Noise::Exposed);
             let key = Key::from_seed(1);
             let mut oracle =
                 Oracle::open(0, private, Event::NonPrivate, infinite(), key, vec![]).unwrap();
-            let answer = oracle.answer::<f64>(&Question::Vector).unwrap();
+            let answer = oracle.answer(Question::Vector).unwrap();
             assert_eq!(answer.released().unwrap().into_inner(), [0.25, 0.25]);
         }
     }
@@ -130,15 +131,15 @@ fn records_that_are_not_finite_count_as_zero() {
 /// in double precision.
 #[test]
 fn single_precision_is_post_processing() {
-    let release = || {
+    fn release<R: Real>() -> Oracle<R> {
         let vector = PrivateVector::new(vec![0.3, -0.7], Bound::Ball { radius: 1.0 }, 1);
         let noise = Noise::Gaussian(Scale::new(2.0).unwrap());
         let plan = noise.event(vector.sensitivity());
         let private = Private::Vector(vector, noise);
         Oracle::open(0, private, plan, budget(9.0, 1e-3), Key::from_seed(7), vec![]).unwrap()
-    };
-    let wide = release().answer::<f64>(&Question::Vector).unwrap().released().unwrap();
-    let narrow = release().answer::<f32>(&Question::Vector).unwrap().released().unwrap();
+    }
+    let wide = release::<f64>().answer(Question::Vector).unwrap().released().unwrap();
+    let narrow = release::<f32>().answer(Question::Vector).unwrap().released().unwrap();
     let narrowed: Vec<f32> = wide.get().iter().map(|v| *v as f32).collect();
     assert_eq!(narrow.get(), &narrowed);
 }

@@ -52,8 +52,8 @@ fn refusal(plan: Value) -> String {
 
 /// The noise that the first answer of node 0 was debited with.
 fn sigma(experiment: &Experiment) -> f64 {
-    let mut oracle = experiment.oracles(1).unwrap().remove(0);
-    oracle.answer::<f64>(&Question::Vector).unwrap().released().expect("it is paid for");
+    let mut oracle = experiment.oracles::<f64>(1).unwrap().remove(0);
+    oracle.answer(Question::Vector).unwrap().released().expect("it is paid for");
     match &oracle.ledger().entries()[0].event {
         Event::Gaussian(gaussian) => gaussian.sigma.get(),
         other => panic!("{other:?}"),
@@ -79,7 +79,7 @@ fn consensus_noise_is_that_of_theory_5_1() {
         let claim = claimed.claim(0).expect("the paper claims");
         assert_eq!((claim.epsilon.get(), claim.delta.get()), (epsilon, delta));
         // The ledger holds the true price, which is more.
-        let truth = claimed.oracles(1).unwrap()[0].guarantee().epsilon.get();
+        let truth = claimed.oracles::<f64>(1).unwrap()[0].guarantee().epsilon.get();
         assert!(truth > epsilon, "{truth}");
     }
 }
@@ -89,7 +89,8 @@ fn a_mean_of_records_needs_less_noise_by_their_number() {
     let whole = sigma(&experiment(consensus()));
     let records = experiment(with(consensus(), &[("data.records", json!(10))]));
     near(sigma(&records), whole / 10.0);
-    let unit = |e: &Experiment| serde_json::to_value(e.oracles(1).unwrap()[0].guarantee().unit);
+    let unit =
+        |e: &Experiment| serde_json::to_value(e.oracles::<f64>(1).unwrap()[0].guarantee().unit);
     assert_eq!(unit(&records).unwrap(), "record");
     assert_eq!(unit(&experiment(consensus())).unwrap(), "node");
 }
@@ -97,13 +98,13 @@ fn a_mean_of_records_needs_less_noise_by_their_number() {
 #[test]
 fn two_stage_schedules_cost_what_theory_8_says() {
     let paper = experiment(two_stage(1000));
-    let truth = paper.oracles(1).unwrap()[0].guarantee().epsilon.get();
+    let truth = paper.oracles::<f64>(1).unwrap()[0].guarantee().epsilon.get();
     assert!((truth - 2.7651833).abs() < 1e-7, "{truth}");
     assert_eq!(paper.claim(0).unwrap().epsilon.get(), 4.0);
     let sound = experiment(with(two_stage(1000), &[("privacy.noise", json!("sound"))]));
-    assert_eq!(sound.oracles(1).unwrap()[0].guarantee().epsilon.get(), 4.0);
+    assert_eq!(sound.oracles::<f64>(1).unwrap()[0].guarantee().epsilon.get(), 4.0);
     let printed = experiment(with(two_stage(10), &[("algorithm.printed", json!(true))]));
-    assert!(printed.oracles(1).unwrap()[0].guarantee().epsilon.get().is_infinite());
+    assert!(printed.oracles::<f64>(1).unwrap()[0].guarantee().epsilon.get().is_infinite());
     assert!(printed.claim(0).is_some());
     let Algorithm::TwoStage { first_step, .. } = paper.algorithm() else { panic!("two stages") };
     assert_eq!(first_step, 0.01);
@@ -113,7 +114,8 @@ fn two_stage_schedules_cost_what_theory_8_says() {
 fn nodes_have_budgets_of_their_own() {
     let own = json!([{"node": 3, "epsilon": 0.5, "delta": 1e-6}]);
     let experiment = experiment(with(consensus(), &[("privacy.node", own)]));
-    let epsilon = |node: usize| experiment.oracles(1).unwrap()[node].guarantee().epsilon.get();
+    let epsilon =
+        |node: usize| experiment.oracles::<f64>(1).unwrap()[node].guarantee().epsilon.get();
     assert_eq!((epsilon(2), epsilon(3)), (1.0, 0.5));
 }
 

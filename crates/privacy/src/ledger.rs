@@ -39,6 +39,8 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use self::filter::{Charge, Gate};
@@ -47,11 +49,11 @@ use crate::event::{Event, TooManyRounds};
 use crate::units::{Adjacency, Delta, Epsilon, Unit};
 
 pub use self::budget::Budget;
-pub use self::entry::{BadHash, Entry, Hash};
+pub use self::entry::{BadHash, Debit, Entry, Hash};
 pub use self::filter::Filter;
 pub use self::guarantee::Guarantee;
 pub use self::receipt::Receipt;
-pub use self::store::{Store, StoreError};
+pub use self::store::{Store, StoreError, Tally};
 
 /// The most debits of a ledger: a noise stream's number has 32 bits.
 const MAX_DEBITS: u64 = 1 << 32;
@@ -84,7 +86,7 @@ pub struct Ledger<S = Vec<Entry>> {
     length: u64,
     gate: Gate,
     /// The last event's charge: most runs debit the same event again and again.
-    last: Option<(Event, Charge)>,
+    last: Option<(Arc<Event>, Arc<Charge>)>,
     store: S,
 }
 
@@ -230,10 +232,21 @@ pub enum ReplayError {
 impl<S> Ledger<S> {
     /// An account without debits, whose entries go to `store`.
     pub fn open(header: Header, store: S) -> Result<Self, OpenError> {
+        let gate = Gate::open(&header.filter, &header.budget, header.adjacency)?;
+        Self::with_gate(header, gate, store)
+    }
+
+    /// An account without debits for another node, on the same terms. To price a plan may take
+    /// longer than all its debits, so many nodes should do it once.
+    pub fn open_alike<T>(&self, node: u32, store: T) -> Result<Ledger<T>, OpenError> {
+        let header = Header { node, ..self.header.clone() };
+        Ledger::with_gate(header, self.gate.fresh(), store)
+    }
+
+    fn with_gate(header: Header, gate: Gate, store: S) -> Result<Self, OpenError> {
         if header.node >= MAX_NODES {
             return Err(OpenError::Node(header.node));
         }
-        let gate = Gate::open(&header.filter, &header.budget, header.adjacency)?;
         let head = Hash::genesis(&header);
         Ok(Self { header, head, length: 0, gate, last: None, store })
     }
@@ -265,7 +278,7 @@ impl<S> Ledger<S> {
             let charge = ledger
                 .admit(&entry.event)
                 .map_err(|error| ReplayError::Overspent { serial, error })?;
-            ledger.commit(entry.event.clone(), charge, entry.hash);
+            ledger.commit(Arc::new(entry.event.clone()), charge, entry.hash);
         }
         Ok(ledger)
     }
@@ -273,15 +286,17 @@ impl<S> Ledger<S> {
     /// Pays for `event`: checks it, stores the entry and makes the receipt. On failure nothing has
     /// changed. Depends only on the event and on earlier events, all of them public; a refusal
     /// tells nothing about data.
-    pub fn debit(&mut self, event: Event) -> Result<Receipt, DebitError>
+    pub fn debit(&mut self, event: impl Into<Arc<Event>>) -> Result<Receipt, DebitError>
     where
         S: Store,
     {
+        let event = event.into();
         let charge = self.admit(&event)?;
-        let entry = Entry::chain(self.header.node, self.length, event, self.head);
-        self.store.append(&entry)?;
-        let receipt = Receipt::issue(self.header.node, entry.serial, entry.event.clone());
-        self.commit(entry.event, charge, entry.hash);
+        let (node, serial) = (self.header.node, self.length);
+        let debit = Debit { node, serial, event: &event, previous: self.head };
+        let head = self.store.append(&debit)?;
+        let receipt = Receipt::issue(node, serial, Arc::clone(&event));
+        self.commit(event, charge, head);
         Ok(receipt)
     }
 
@@ -336,19 +351,21 @@ impl<S> Ledger<S> {
     }
 
     /// Prices and checks; changes nothing.
-    fn admit(&self, event: &Event) -> Result<Charge, DebitError> {
+    fn admit(&self, event: &Event) -> Result<Arc<Charge>, DebitError> {
         if self.length >= MAX_DEBITS {
             return Err(DebitError::TooManyDebits(self.header.node));
         }
         let charge = match &self.last {
-            Some((last, charge)) if last == event => charge.clone(),
-            _ => self.gate.price(event, self.header.adjacency)?,
+            Some((last, charge)) if std::ptr::eq(&**last, event) || **last == *event => {
+                Arc::clone(charge)
+            }
+            _ => self.gate.price(event, self.header.adjacency)?.into(),
         };
         self.gate.check(&charge, event, self.header.node)?;
         Ok(charge)
     }
 
-    fn commit(&mut self, event: Event, charge: Charge, hash: Hash) {
+    fn commit(&mut self, event: Arc<Event>, charge: Arc<Charge>, hash: Hash) {
         self.gate.apply(&charge);
         self.last = Some((event, charge));
         self.head = hash;

@@ -186,6 +186,11 @@ impl FixedSizeSampler {
         let ours = matches!(unmasked(receipt), Event::FixedSizeSampled(sampled)
             if sampled.probability == self.probability());
         let mut stream = open(ours, receipt, key)?;
+        let drawn = Law::FixedSize(self.probability());
+        if self.size == 1 {
+            let one = below(&mut stream, self.of as u64) as usize;
+            return Ok(batch(vec![one], drawn, receipt));
+        }
         // Floyd: a uniform subset with one draw an element.
         let mut chosen = BTreeSet::new();
         for last in self.of - self.size..self.of {
@@ -194,7 +199,47 @@ impl FixedSizeSampler {
                 chosen.insert(last);
             }
         }
-        Ok(batch(chosen.into_iter().collect(), Law::FixedSize(self.probability()), receipt))
+        Ok(batch(chosen.into_iter().collect(), drawn, receipt))
+    }
+}
+
+/// Any of the ways to draw a batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sampler {
+    /// All records take part.
+    Full,
+    /// Every record by itself.
+    Poisson(PoissonSampler),
+    /// A subset of a fixed size.
+    FixedSize(FixedSizeSampler),
+}
+
+impl Sampler {
+    /// The event to debit for `inner` on a batch.
+    pub fn event(&self, inner: Event) -> Event {
+        match self {
+            Self::Full => inner,
+            Self::Poisson(sampler) => sampler.event(inner),
+            Self::FixedSize(sampler) => sampler.event(inner),
+        }
+    }
+
+    /// Draws the batch of a receipt from `records` records.
+    pub fn draw(&self, records: usize, receipt: &Receipt, key: &Key) -> Result<Batch, DrawError> {
+        match self {
+            Self::Full => Ok(Batch { indices: (0..records).collect(), drawn: Drawn::full() }),
+            Self::Poisson(sampler) => sampler.draw(records, receipt, key),
+            Self::FixedSize(sampler) => sampler.draw(records, receipt, key),
+        }
+    }
+
+    /// How many records a batch has on average: what a mean is divided by, since it is public.
+    pub fn expected_size(&self, records: usize) -> f64 {
+        match self {
+            Self::Full => records as f64,
+            Self::Poisson(sampler) => sampler.probability.get() * records as f64,
+            Self::FixedSize(sampler) => sampler.size as f64,
+        }
     }
 }
 

@@ -96,10 +96,24 @@ pub(crate) fn mix<'a, R: Real, L>(
 ) where
     L: Iterator<Item = (NodeId, Letter<'a, R>)>,
 {
+    mix_slowly(1.0, state, own, around, letters);
+}
+
+/// The same with all weights times a pace, which is at most one.
+#[inline(always)]
+pub(crate) fn mix_slowly<'a, R: Real, L>(
+    pace: f64,
+    state: &mut [R],
+    own: &mut Vec<R>,
+    around: &Neighbourhood<'_>,
+    letters: L,
+) where
+    L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+{
     own.clear();
     own.extend_from_slice(state);
     for (from, letter) in letters {
-        let weight = R::from_f64(around.pull(from));
+        let weight = R::from_f64(pace * around.pull(from));
         for ((v, own), heard) in state.iter_mut().zip(&*own).zip(letter.values()) {
             *v += weight * (*heard - *own);
         }

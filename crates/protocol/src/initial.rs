@@ -7,3 +7,21 @@ use undertone_real::Real;
 pub(crate) fn nothing<R: Real>(length: usize) -> Released<Vec<R>> {
     Released::public(vec![R::ZERO; length])
 }
+
+/// A point that everybody knows.
+pub(crate) fn start<R: Real>(at: &[R]) -> Released<Vec<R>> {
+    Released::public(at.to_vec())
+}
+
+/// A question's point, in the memory of an earlier answer if there is one.
+pub(crate) fn point<R: Real>(
+    memory: Option<Released<Vec<R>>>,
+    values: impl Iterator<Item = R>,
+) -> Released<Vec<R>> {
+    let mut at = memory.unwrap_or_else(|| start(&[]));
+    at.update(|at| {
+        at.clear();
+        at.extend(values);
+    });
+    at
+}

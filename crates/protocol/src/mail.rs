@@ -22,27 +22,35 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::lattice::Lattice;
 use crate::topology::Neighbourhood;
 
 /// How large the messages of an algorithm are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     /// How many numbers.
     pub width: usize,
     /// How many coordinates a mask tells apart; zero for messages that are sent in full. It
     /// divides the width: a coordinate stands for every `mask_bits`-th number.
     pub mask_bits: usize,
+    /// Where the numbers are, if they are on a lattice; without a mask then.
+    pub lattice: Option<Lattice>,
 }
 
 impl Shape {
     /// All numbers are sent.
     pub const fn dense(width: usize) -> Self {
-        Self { width, mask_bits: 0 }
+        Self { width, mask_bits: 0, lattice: None }
     }
 
     /// `planes` rows of `mask_bits` numbers each, of which the same coordinates are sent.
     pub const fn masked(mask_bits: usize, planes: usize) -> Self {
-        Self { width: mask_bits * planes, mask_bits }
+        Self { width: mask_bits * planes, mask_bits, lattice: None }
+    }
+
+    /// All numbers are sent, and all are points of a lattice.
+    pub const fn quantised(width: usize, lattice: Lattice) -> Self {
+        Self { width, mask_bits: 0, lattice: Some(lattice) }
     }
 
     /// Words of a mask.
@@ -204,7 +212,8 @@ pub struct Slot<'m, R> {
 }
 
 impl<R: Real> Slot<'_, R> {
-    /// Sends all of it. For messages without masks; with one, mark everything.
+    /// Sends all of it. For messages without masks; with one, mark everything. On a lattice the
+    /// values are points of it.
     #[inline(always)]
     pub fn send(&mut self, values: &Released<Vec<R>>) {
         self.values.copy_from_slice(values.get());
@@ -308,15 +317,20 @@ impl<'a, R: Real> Letter<'a, R> {
         self.extent() == Extent::Silent
     }
 
-    /// Whether all numbers are finite, and it is masked if and only if the algorithm masks.
+    /// Whether all numbers are finite and on the lattice, and it is masked if and only if the
+    /// algorithm masks.
     pub(crate) fn is_sound(&self) -> bool {
         let unmasked = self.extent() == Extent::Dense && self.shape().mask_bits > 0;
-        !unmasked && self.values().iter().all(|v| v.is_finite())
+        let sound = |v: &R| match self.shape().lattice {
+            None => v.is_finite(),
+            Some(lattice) => lattice.index(*v).is_some(),
+        };
+        !unmasked && self.values().iter().all(sound)
     }
 
     /// How many numbers were sent.
     pub fn sent(&self) -> usize {
-        let Shape { width, mask_bits } = self.shape();
+        let Shape { width, mask_bits, .. } = self.shape();
         match self.mask() {
             Some(mask) => {
                 let marked: u32 = mask.iter().map(|word| word.count_ones()).sum();

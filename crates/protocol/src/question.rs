@@ -1,5 +1,6 @@
 //! What a protocol may ask of its node's data, and what it gets.
 
+use undertone_privacy::mechanism::Masked;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
@@ -7,6 +8,47 @@ use undertone_real::Real;
 /// question holds is public or released, so that being refused tells nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Question<R> {
+    /// The noisy sum, over a batch, of the clipped gradients at a released point less those that
+    /// the oracle remembers; it remembers the new ones.
+    Difference {
+        /// For which round, as for [`Gradient`](Self::Gradient).
+        round: u64,
+        /// Where, as for [`Gradient`](Self::Gradient).
+        at: Released<Vec<R>>,
+    },
+    /// The noisy sum of the clipped gradients of a batch at a released point.
+    Gradient {
+        /// For which round: how large the batch is may depend on it.
+        round: u64,
+        /// Where. Its memory is given away and comes back with the answer.
+        at: Released<Vec<R>>,
+    },
+    /// The noisy sum of the clipped gradients of a batch, of which only some coordinates are
+    /// answered; the others are forgotten.
+    Masked {
+        /// For which round, as for [`Gradient`](Self::Gradient).
+        round: u64,
+        /// Where, as for [`Gradient`](Self::Gradient).
+        at: Released<Vec<R>>,
+    },
+    /// A gradient step from one released point with the gradient at another, put on a lattice with
+    /// noise: `Q(from - step * sum of clipped gradients(at)) + noise`.
+    ///
+    /// As paper 000 prints it, a node keeps a point `x` of its own without noise: the answer is
+    /// then `Q(x) + noise` of the new `x <- from + keep (x - at) - step * sum of clipped
+    /// gradients(x)`.
+    Point {
+        /// For which round, as for [`Gradient`](Self::Gradient).
+        round: u64,
+        /// Where the gradient is taken.
+        at: Released<Vec<R>>,
+        /// Where the step begins. Its memory is given away.
+        from: Released<Vec<R>>,
+        /// How far; what the sum is divided by is in it.
+        step: f64,
+        /// How much of its own point a node keeps; zero for one that has none.
+        keep: f64,
+    },
     /// The node's own vector.
     Vector,
     /// A projected gradient step from a released point, `Proj(at - step * gradient(at))`.
@@ -23,6 +65,8 @@ pub enum Question<R> {
 /// The oracle's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer<R> {
+    /// Some coordinates, paid for.
+    Masked(Released<Masked<R>>),
     /// A value that is paid for.
     Released(Released<Vec<R>>),
     /// The budget does not suffice. The protocol goes on mixing: its neighbours wait for it.
@@ -30,11 +74,11 @@ pub enum Answer<R> {
 }
 
 impl<R: Real> Answer<R> {
-    /// The value, if there is one.
+    /// The whole value, if there is one.
     pub fn released(self) -> Option<Released<Vec<R>>> {
         match self {
             Self::Released(value) => Some(value),
-            Self::Refused => None,
+            Self::Masked(_) | Self::Refused => None,
         }
     }
 }

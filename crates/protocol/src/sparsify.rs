@@ -78,13 +78,13 @@ impl Mask {
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014) from a hash of what it is for.
-struct PublicBits(u64);
+pub(crate) struct PublicBits(u64);
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl PublicBits {
     #[inline(always)]
-    fn new(seed: u64, node: NodeId, round: u64, lane: u64) -> Self {
+    pub(crate) fn new(seed: u64, node: NodeId, round: u64, lane: u64) -> Self {
         // Node and lane share a word; the round comes after it has been scrambled.
         let who = u64::from(node.0) << 8 ^ lane;
         Self(scramble(scramble(seed ^ who.wrapping_mul(GOLDEN)) ^ round.wrapping_mul(GOLDEN)))
@@ -94,6 +94,12 @@ impl PublicBits {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN);
         scramble(self.0)
+    }
+
+    /// Uniform in `[0, 1)`.
+    #[inline(always)]
+    pub(crate) fn uniform(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Uniform below `bound`, without bias (Lemire 2019).

@@ -32,7 +32,7 @@ use crate::topology::Neighbourhood;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Surplus<R> {
     /// The vector, then the surplus.
-    state: Released<Vec<R>>,
+    pub(crate) state: Released<Vec<R>>,
     /// The surplus at the beginning of the window.
     kept: Released<Vec<R>>,
     parameters: Parameters,
@@ -64,6 +64,17 @@ impl<R: Real> Surplus<R> {
             masks: Default::default(),
             mask: Vec::new(),
         }
+    }
+
+    /// The same from a point that everybody knows.
+    pub(crate) fn starting_at(mut self, point: &[R]) -> Self {
+        self.state.update(|state| state[..point.len()].copy_from_slice(point));
+        self
+    }
+
+    /// How many rounds a window has.
+    pub(crate) fn window(&self) -> u64 {
+        self.parameters.window
     }
 }
 

@@ -5,7 +5,12 @@
 //! version flags  round (u64)    width (u32) mask bytes (if masked), then the numbers that are sent
 //! ```
 //!
-//! All numbers are little-endian. Flags: 1 = double precision, 2 = masked, 4 = silent.
+//! All numbers are little-endian. Flags: 1 = double precision, 2 = masked, 4 = silent, 8 = on a
+//! lattice. Both sides know the lattice; a number is then that of its point, counted from the
+//! lowest one, in as many bits as the lattice has, the lowest bit first, and the last byte ends in
+//! zeros.
+
+mod pack;
 
 use undertone_privacy::release::Released;
 use undertone_real::Real;
@@ -21,6 +26,7 @@ pub const HEADER: usize = 14;
 const DOUBLE: u8 = 1;
 const MASKED: u8 = 2;
 const SILENT: u8 = 4;
+const QUANTISED: u8 = 8;
 
 /// Why bytes are not a message of the shape that is expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +62,12 @@ pub enum DecodeError {
     /// The mask marks coordinates that do not exist.
     #[error("the mask marks a coordinate beyond the last one")]
     Mask,
+    /// The bits are not those of a point, or there are some after the last point.
+    #[error("number {at} is not on the lattice")]
+    OffLattice {
+        /// Its place among those sent; their number for bits after the last one.
+        at: usize,
+    },
     /// A number is infinite or not a number.
     #[error("number {at} is not finite")]
     NotFinite {
@@ -67,7 +79,7 @@ pub enum DecodeError {
 /// How many bytes a letter takes.
 pub fn size<R: Real>(letter: &Letter<'_, R>) -> usize {
     let mask = if letter.mask().is_some() { letter.shape().mask_bits.div_ceil(8) } else { 0 };
-    HEADER + mask + letter.sent() * size_of::<R>()
+    HEADER + mask + bytes_of::<R>(letter.shape(), letter.sent())
 }
 
 /// The bytes of a message. Whatever is in a message was released (invariant I1).
@@ -76,6 +88,7 @@ pub fn encode<R: Real>(message: &Message<R>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(size(&letter));
     let extent = match letter.extent() {
         Extent::Silent => SILENT,
+        Extent::Dense if letter.shape().lattice.is_some() => QUANTISED,
         Extent::Dense => 0,
         Extent::Masked => MASKED,
     };
@@ -85,6 +98,10 @@ pub fn encode<R: Real>(message: &Message<R>) -> Vec<u8> {
     if let Some(mask) = letter.mask() {
         let mask = mask.iter().flat_map(|word| word.to_le_bytes());
         bytes.extend(mask.take(letter.shape().mask_bits.div_ceil(8)));
+    }
+    if let (Some(lattice), Extent::Dense) = (letter.shape().lattice, letter.extent()) {
+        pack::write(&mut bytes, lattice, letter.values());
+        return bytes;
     }
     for (k, value) in letter.values().iter().enumerate() {
         if is_sent(&letter, k) {
@@ -109,7 +126,8 @@ pub fn decode<R: Real>(bytes: &[u8], shape: Shape) -> Result<Message<R>, DecodeE
     }
     let flags = DecodeError::Flags { found: header[1] };
     let extent = match header[1].checked_sub(precision::<R>()).ok_or(flags.clone())? {
-        0 if shape.mask_bits == 0 => Extent::Dense,
+        0 if shape.mask_bits == 0 && shape.lattice.is_none() => Extent::Dense,
+        QUANTISED if shape.lattice.is_some() => Extent::Dense,
         SILENT => Extent::Silent,
         MASKED if shape.mask_bits > 0 => Extent::Masked,
         _ => return Err(flags),
@@ -129,10 +147,14 @@ pub fn decode<R: Real>(bytes: &[u8], shape: Shape) -> Result<Message<R>, DecodeE
             marked as usize * (shape.width / shape.mask_bits)
         }
     };
-    if numbers.len() != sent * size_of::<R>() {
-        return Err(short(HEADER + mask_bytes + sent * size_of::<R>()));
+    let expected = bytes_of::<R>(shape, sent);
+    if numbers.len() != expected {
+        return Err(short(HEADER + mask_bytes + expected));
     }
-    let numbers: Vec<R> = numbers.chunks_exact(size_of::<R>()).map(number).collect();
+    let numbers: Vec<R> = match shape.lattice {
+        Some(lattice) => pack::read(numbers, lattice, sent)?,
+        None => numbers.chunks_exact(size_of::<R>()).map(number).collect(),
+    };
     if let Some(at) = numbers.iter().position(|v| !v.is_finite()) {
         return Err(DecodeError::NotFinite { at });
     }
@@ -170,6 +192,14 @@ fn is_sent<R: Real>(letter: &Letter<'_, R>, k: usize) -> bool {
             let k = k % letter.shape().mask_bits;
             mask[k / 64] >> (k % 64) & 1 == 1
         }
+    }
+}
+
+/// How many bytes so many numbers take.
+fn bytes_of<R: Real>(shape: Shape, sent: usize) -> usize {
+    match shape.lattice {
+        Some(lattice) => (sent * lattice.bits() as usize).div_ceil(8),
+        None => sent * size_of::<R>(),
     }
 }
 

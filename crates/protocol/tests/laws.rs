@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use undertone_graph::{Family, NodeId, Schedule, Weights};
+use undertone_privacy::mechanism::Masked;
 use undertone_privacy::release::Released;
 use undertone_protocol::{
-    Answer, Domain, Drops, Gossip, Input, Machine, Mail, Message, Output, Patience, PushSum,
-    Question, RunningSum, Shape, SparsePushSum, Sparsity, Surplus, Synchronous, Topology, TwoStage,
+    Answer, Domain, Drops, Dsgd, Gossip, Input, Lattice, Machine, Mail, Message, Output, Patience,
+    PrivSgp, PushSum, QDpsgd, QDpsgd2, Question, RunningSum, Sdm, Shape, SparsePushSum, Sparsity,
+    StepSize, Steps, Surplus, SurplusGradient, Synchronous, Topology, TwoStage,
 };
 use undertone_real::Real;
 
@@ -32,6 +34,21 @@ fn answer<R: Real>(node: usize, question: &Question<R>, refused: u32) -> Answer<
     let own = |k: usize| R::from_f64(((node * 5 + k) as f64).sin());
     let values = match question {
         Question::Vector => (0..DIMENSION).map(own).collect(),
+        Question::Gradient { at, .. } | Question::Difference { at, .. } => {
+            at.get().iter().enumerate().map(|(k, x)| *x - own(k)).collect()
+        }
+        Question::Masked { round, at } => {
+            let indices: Vec<usize> =
+                (0..DIMENSION).filter(|k| (k + *round as usize + node).is_multiple_of(2)).collect();
+            let values = indices.iter().map(|k| at.get()[*k] - own(*k)).collect();
+            let masked = Masked { dimension: DIMENSION, indices, values };
+            return Answer::Masked(Released::public(masked));
+        }
+        Question::Point { at, from, step, .. } => {
+            let step = R::from_f64(*step);
+            let moved = from.get().iter().zip(at.get()).enumerate();
+            moved.map(|(k, (from, at))| *from - step * (*at - own(k))).collect()
+        }
         Question::Step { at, step, .. } => {
             let step = R::from_f64(*step);
             at.get().iter().enumerate().map(|(k, x)| *x - step * (*x - own(k))).collect()
@@ -277,6 +294,18 @@ macro_rules! laws {
     };
 }
 
+fn steps() -> Steps {
+    Steps::new(3, StepSize::Decaying { first: 0.5, power: 0.5 }, 2.0).with_momentum(0.3)
+}
+
+fn lattice() -> Lattice {
+    Lattice::new(0.125, 6).unwrap()
+}
+
+fn start<R: Real>() -> [R; DIMENSION] {
+    [0.25, -0.5, 0.75].map(R::from_f64)
+}
+
 const HALF: Sparsity = Sparsity::Half;
 const BALL: Domain = Domain::Ball { radius: 0.8 };
 
@@ -290,6 +319,29 @@ laws!(running_sum_f64, f64, RunningSum::new(DIMENSION));
 laws!(running_sum_f32, f32, RunningSum::new(DIMENSION));
 laws!(surplus_f64, f64, Surplus::new(DIMENSION, HALF, 3, 2, 0.1));
 laws!(surplus_f32, f32, Surplus::new(DIMENSION, HALF, 3, 2, 0.1));
+laws!(dsgd_f64, f64, Dsgd::new(&start(), steps()));
+laws!(dsgd_f32, f32, Dsgd::new(&start(), steps()));
+laws!(priv_sgp_f64, f64, PrivSgp::new(&start(), steps()));
+laws!(priv_sgp_f32, f32, PrivSgp::new(&start(), steps()));
+laws!(priv_sgp_vr_f64, f64, PrivSgp::new(&start(), steps()).with_reduction(4));
+laws!(priv_sgp_vr_f32, f32, PrivSgp::new(&start(), steps()).with_reduction(4));
+laws!(
+    q_dpsgd_f64,
+    f64,
+    QDpsgd::new(&start(), steps(), 0.5, lattice(), 7).with_batches([2.0, 0.0].into())
+);
+laws!(
+    q_dpsgd_f32,
+    f32,
+    QDpsgd::new(&start(), steps(), 0.5, lattice(), 7).with_batches([2.0, 0.0].into())
+);
+laws!(q_dpsgd2_f64, f64, QDpsgd2::new(&start(), steps(), 0.5, lattice(), 7));
+laws!(q_dpsgd2_f32, f32, QDpsgd2::new(&start(), steps(), 0.5, lattice(), 7));
+laws!(q_dpsgd2_printed, f64, QDpsgd2::new(&start(), steps(), 0.5, lattice(), 7).printed());
+laws!(sdm_f64, f64, Sdm::new(&start(), steps(), 0.6, 0.5, 7));
+laws!(sdm_f32, f32, Sdm::new(&start(), steps(), 0.6, 0.5, 7));
+laws!(surplus_gradient_f64, f64, SurplusGradient::new(&start(), steps(), HALF, 3, 2, 0.1));
+laws!(surplus_gradient_f32, f32, SurplusGradient::new(&start(), steps(), HALF, 3, 2, 0.1));
 laws!(two_stage_f64, f64, TwoStage::new(DIMENSION, BALL, 3, 0.7));
 laws!(two_stage_f32, f32, TwoStage::new(DIMENSION, BALL, 3, 0.7));
 

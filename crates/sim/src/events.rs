@@ -44,7 +44,7 @@ pub struct Events<P, R, O> {
 }
 
 /// How an oracle is asked; `Oracle::answer` for one.
-pub type Answering<O, R> = fn(&mut O, &Question<R>) -> Result<Answer<R>, OracleError>;
+pub type Answering<O, R> = fn(&mut O, Question<R>) -> Result<Answer<R>, OracleError>;
 
 /// Why a run cannot go on.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -290,7 +290,7 @@ impl<P: Synchronous<R>, R: Real, O> Events<P, R, O> {
                     self.nodes[idx].machine.handle(Input::Wiring { round, wiring });
                 }
                 Output::Ask { round, question } => {
-                    let answer = (self.answer)(&mut self.nodes[idx].oracle, &question);
+                    let answer = (self.answer)(&mut self.nodes[idx].oracle, question);
                     let answer = answer.map_err(|source| SimError::Oracle { node, source })?;
                     let released = matches!(answer, Answer::Released(_));
                     self.nodes[idx].releases += u64::from(released);

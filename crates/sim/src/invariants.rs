@@ -93,7 +93,7 @@ pub struct Account {
 
 impl Account {
     /// That of an oracle that keeps its ledger in memory.
-    pub fn of(oracle: &Oracle) -> Self {
+    pub fn of<R: Real>(oracle: &Oracle<R>) -> Self {
         let ledger = oracle.ledger();
         let last = ledger.entries().last();
         Self { entries: ledger.len(), serials: last.map_or(0, |entry| entry.serial + 1) }

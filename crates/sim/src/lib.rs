@@ -25,6 +25,7 @@
 
 #![deny(missing_docs)]
 
+pub mod asynchronous;
 mod bands;
 mod batch;
 pub mod compute;

@@ -66,7 +66,7 @@ where
     pub fn ask<O, E>(
         &mut self,
         oracles: &mut [O],
-        answer: impl Fn(&mut O, &Question<R>) -> Result<Answer<R>, E> + Sync,
+        answer: impl Fn(&mut O, Question<R>) -> Result<Answer<R>, E> + Sync,
     ) -> Result<bool, E>
     where
         O: Send,
@@ -75,7 +75,7 @@ where
         let round = self.round;
         let each = |(node, oracle): (&mut P, &mut O)| {
             let Some(question) = node.ask(round) else { return Ok(false) };
-            node.answer(round, answer(oracle, &question)?);
+            node.answer(round, answer(oracle, question)?);
             Ok(true)
         };
         let asked = self.nodes.par_iter_mut().zip(oracles).map(each);

@@ -150,7 +150,7 @@ impl Job<'_> {
     fn in_step<R, P>(
         &self,
         nodes: Vec<P>,
-        mut oracles: Vec<Oracle>,
+        mut oracles: Vec<Oracle<R>>,
         topology: Topology,
         watch: &mut Watch<'_>,
     ) -> Result<Run, RunError>
@@ -168,7 +168,7 @@ impl Job<'_> {
             let last = round == plan.run.rounds;
             if !last && round < asking {
                 nodes
-                    .ask(&mut oracles, |oracle: &mut Oracle, question| oracle.answer(question))
+                    .ask(&mut oracles, |oracle: &mut Oracle<R>, question| oracle.answer(question))
                     .map_err(|source| RunError::Oracle { round, source })?;
             }
             // Round 0 is looked at when the first answers are there: what was released.
@@ -190,12 +190,12 @@ impl Job<'_> {
     }
 
     /// The last lines of the trace, and the result.
-    fn finish<'o>(
+    fn finish<'o, R: Real>(
         &self,
         points: Vec<Point>,
         rounds: u64,
         traffic: Traffic,
-        oracles: impl Iterator<Item = &'o Oracle>,
+        oracles: impl Iterator<Item = &'o Oracle<R>>,
         notes: Vec<String>,
         watch: &mut Watch<'_>,
     ) -> Run {

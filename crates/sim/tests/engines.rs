@@ -3,11 +3,19 @@
 //! time end in the same bits and send the same.
 
 use undertone_graph::{Family, NodeId, Schedule, Weights};
-use undertone_node::OracleError;
+use undertone_model::dataset::{Features, Targets};
+use undertone_model::{Dataset, Linear, Loss};
+use undertone_node::{Noise, Oracle, OracleError, Private, PrivateGradients};
+use undertone_privacy::ledger::{Budget, Filter, Header, Ledger};
+use undertone_privacy::mechanism::Masked;
+use undertone_privacy::noise::Key;
 use undertone_privacy::release::Released;
+use undertone_privacy::sampler::{PoissonSampler, Sampler};
+use undertone_privacy::units::{Adjacency, ClipNorm, Delta, Epsilon, Probability, Scale, Unit};
 use undertone_protocol::{
-    Answer, Domain, Gossip, Machine, Patience, PushSum, Question, RunningSum, SparsePushSum,
-    Sparsity, Surplus, Synchronous, Topology, TwoStage, Wirings,
+    Answer, Domain, Dsgd, Gossip, Lattice, Machine, Patience, PrivSgp, PushSum, QDpsgd, QDpsgd2,
+    Question, RunningSum, Sdm, SparsePushSum, Sparsity, StepSize, Steps, Surplus, SurplusGradient,
+    Synchronous, Topology, TwoStage, Wirings,
 };
 use undertone_real::Real;
 use undertone_sim::events::{Events, Outcome};
@@ -24,15 +32,29 @@ fn oracles() -> Vec<Vec<f64>> {
     (0..N).map(|i| if i % 3 == 1 { Vec::new() } else { vector(i) }).collect()
 }
 
-fn answer<R: Real>(own: &mut Vec<f64>, asked: &Question<R>) -> Result<Answer<R>, OracleError> {
+fn answer<R: Real>(own: &mut Vec<f64>, asked: Question<R>) -> Result<Answer<R>, OracleError> {
     if own.is_empty() {
         return Ok(Answer::Refused);
     }
     let values = match asked {
         Question::Vector => own.iter().map(|v| R::from_f64(*v)).collect(),
+        Question::Gradient { at, .. } | Question::Difference { at, .. } => {
+            at.get().iter().zip(&*own).map(|(x, v)| *x - R::from_f64(*v)).collect()
+        }
+        Question::Masked { round, at } => {
+            let sent = |k: &usize| (k + round as usize).is_multiple_of(3);
+            let indices: Vec<usize> = (0..DIMENSION).filter(sent).collect();
+            let values = indices.iter().map(|k| at.get()[*k] - R::from_f64(own[*k])).collect();
+            let masked = Masked { dimension: DIMENSION, indices, values };
+            return Ok(Answer::Masked(Released::public(masked)));
+        }
+        Question::Point { at, from, step, .. } => {
+            let moved = from.get().iter().zip(at.get()).zip(&*own);
+            moved.map(|((from, x), v)| *from - R::from_f64(step) * (*x - R::from_f64(*v))).collect()
+        }
         Question::Step { at, step, .. } => {
             let moved = at.get().iter().zip(&*own);
-            moved.map(|(x, v)| *x - R::from_f64(*step) * (*x - R::from_f64(*v))).collect()
+            moved.map(|(x, v)| *x - R::from_f64(step) * (*x - R::from_f64(*v))).collect()
         }
     };
     Ok(Answer::Released(Released::public(values)))
@@ -165,6 +187,102 @@ i5!(
     |_| TwoStage::new(DIMENSION, Domain::Ball { radius: 20.0 }, 6, 0.9),
     topology(Schedule::Exponential { nodes: N })
 );
+
+fn steps() -> Steps {
+    Steps::new(8, StepSize::Decaying { first: 0.5, power: 0.5 }, 2.0).with_momentum(0.2)
+}
+
+fn lattice() -> Lattice {
+    Lattice::new(0.125, 7).unwrap()
+}
+
+fn start<R: Real>() -> [R; DIMENSION] {
+    [0.25, -0.5, 0.75, 1.0, 0.0].map(R::from_f64)
+}
+
+fn exponential() -> Topology {
+    topology(Schedule::Exponential { nodes: N })
+}
+
+i5!(i5_dsgd, |_| Dsgd::new(&start(), steps()), exponential());
+i5!(i5_priv_sgp, |_| PrivSgp::new(&start(), steps()), exponential());
+i5!(i5_priv_sgp_vr, |_| PrivSgp::new(&start(), steps()).with_reduction(3), exponential());
+i5!(
+    i5_q_dpsgd,
+    |_| QDpsgd::new(&start(), steps(), 0.5, lattice(), 4).with_batches([2.0, 0.0, 1.0].into()),
+    exponential()
+);
+i5!(i5_q_dpsgd2, |_| QDpsgd2::new(&start(), steps(), 0.5, lattice(), 4), exponential());
+i5!(i5_sdm, |_| Sdm::new(&start(), steps(), 0.6, 0.5, 4), fixed());
+i5!(
+    i5_surplus_gradient,
+    |_| SurplusGradient::new(&start(), steps(), Sparsity::Half, 9, 3, 0.05),
+    fixed()
+);
+
+/// An oracle with records, a sampler, noise and a ledger that pays for eight gradients: two less
+/// than are asked for by those who ask ten times.
+fn private(node: u32, kind: fn(PrivateGradients<f64>) -> PrivateGradients<f64>) -> Oracle<f64> {
+    let value = |k: usize| ((node as usize * 97 + k) as f64).sin();
+    let features = Features::Dense { width: DIMENSION, values: (0..100).map(value).collect() };
+    let data = Dataset::new(features, Targets::Real((0..20).map(value).collect())).unwrap();
+    let probability = Probability::new(0.4).unwrap();
+    let sampler = Sampler::Poisson(PoissonSampler { probability });
+    let noise = Noise::Gaussian(Scale::new(4.0).unwrap());
+    let objective = std::sync::Arc::new(Linear::new(DIMENSION, false, Loss::Squared));
+    let clip = ClipNorm::new(1.0).unwrap();
+    let gradients = kind(PrivateGradients::new(objective, data, sampler, clip, noise));
+    let header = Header {
+        node,
+        budget: Budget { epsilon: Epsilon::new(60.0).unwrap(), delta: Delta::new(1e-5).unwrap() },
+        adjacency: Adjacency::AddRemove,
+        unit: Unit::Record,
+        filter: Filter::Planned { event: gradients.plan(8) },
+    };
+    let ledger = Ledger::open(header, Vec::new()).unwrap();
+    Oracle::new(Private::Gradients(gradients), ledger, Key::from_seed(5))
+}
+
+/// Invariants I2, I4 and I5 with oracles that draw, clip, pay and add noise.
+fn assert_private_engines_agree<P>(
+    node: P,
+    kind: fn(PrivateGradients<f64>) -> PrivateGradients<f64>,
+    topology: &Topology,
+) where
+    P: Synchronous<f64> + Clone + PartialEq + std::fmt::Debug + Send + Sync,
+{
+    let oracles = || (0..N).map(|i| private(i, kind)).collect::<Vec<_>>();
+    let (mut engine, mut asked) = (Lockstep::new(vec![node.clone(); N as usize]), oracles());
+    let mut wirings = Wirings::new(topology.clone(), 2);
+    while engine.round() < ROUNDS {
+        engine.ask(&mut asked, |oracle, question| oracle.answer(question)).unwrap();
+        engine.advance(1, &mut wirings).unwrap();
+    }
+    assert!(asked.iter().all(|oracle| oracle.ledger().len() == 8));
+    let machine = |i| Machine::new(node.clone(), NodeId(i), ROUNDS, Patience::Forever);
+    let machines = (0..N).map(machine).collect();
+    let mut events =
+        Events::new(machines, oracles(), Oracle::answer, topology.clone(), rough()).unwrap();
+    events.run(&mut |_, _| {}).unwrap();
+    let by_time: Vec<P> = events.protocols().cloned().collect();
+    assert_eq!(bits(engine.nodes()), bits(&by_time));
+}
+
+#[test]
+fn i5_with_private_oracles() {
+    let steps = Steps::new(10, StepSize::Constant(0.1), 8.0);
+    let plain = |gradients| gradients;
+    assert_private_engines_agree(Dsgd::new(&start(), steps), plain, &exponential());
+    assert_private_engines_agree(PrivSgp::new(&start(), steps), plain, &exponential());
+    let reduced = PrivSgp::new(&start(), steps).with_reduction(20);
+    assert_private_engines_agree(reduced, |g| g.with_table().unwrap(), &exponential());
+    let quantised = QDpsgd::new(&start(), steps, 0.5, lattice(), 4);
+    assert_private_engines_agree(quantised, plain, &exponential());
+    let masked = |g: PrivateGradients<f64>| g.masked(Probability::new(0.5).unwrap());
+    assert_private_engines_agree(Sdm::new(&start(), steps, 0.6, 0.5, 4), masked, &fixed());
+    let surplus = SurplusGradient::new(&start(), steps, Sparsity::Half, 9, 1, 0.05);
+    assert_private_engines_agree(surplus, plain, &fixed());
+}
 
 #[test]
 fn a_run_repeats_itself_and_another_seed_gives_another() {

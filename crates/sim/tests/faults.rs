@@ -36,11 +36,11 @@ fn own_values(node: u32) -> Vec<f64> {
     (0..DIMENSION).map(|k| (f64::from(node) * 0.7 + k as f64).sin()).collect()
 }
 
-fn open(node: u32, private: Private, plan: Event) -> Oracle {
+fn open<R: Real>(node: u32, private: Private<R>, plan: Event) -> Oracle<R> {
     Oracle::open(node, private, plan, budget(), Key::from_seed(5), Vec::new()).unwrap()
 }
 
-fn of_vector(node: u32) -> Oracle {
+fn of_vector<R: Real>(node: u32) -> Oracle<R> {
     let vector = PrivateVector::new(own_values(node), Bound::Box { radius: 1.0 }, 1);
     let Budget { epsilon, delta } = budget();
     let noise = Noise::calibrated(&vector.sensitivity(), epsilon, delta).unwrap();
@@ -49,7 +49,7 @@ fn of_vector(node: u32) -> Oracle {
 }
 
 /// Every step gets the same share of the budget.
-fn of_steps(node: u32) -> Oracle {
+fn of_steps<R: Real>(node: u32) -> Oracle<R> {
     let steps = PrivateSteps::new(DIMENSION, own_values(node), Domain::Box { radius: 1.0 });
     let Budget { epsilon, delta } = budget();
     let mu = gdp::mu(epsilon, delta).get() / (STEPS as f64).sqrt();
@@ -97,8 +97,8 @@ fn rough(delivery: Delivery) -> World {
     world
 }
 
-struct Ran<P, R> {
-    events: Events<P, R, Oracle>,
+struct Ran<P, R: Real> {
+    events: Events<P, R, Oracle<R>>,
     outcome: Outcome,
     /// The mean of what was released, by the happenings.
     mean: Vec<f64>,
@@ -128,7 +128,7 @@ impl<P: Synchronous<R>, R: Real> Ran<P, R> {
 fn run<P, R>(
     node: P,
     topology: Topology,
-    (oracle, planned): (fn(u32) -> Oracle, u64),
+    (oracle, planned): (fn(u32) -> Oracle<R>, u64),
     patience: Patience,
     world: World,
 ) -> Result<Ran<P, R>, SimError>
@@ -193,7 +193,7 @@ fn who_leaves_takes_its_share_with_it() {
 fn push_sum_needs_links_that_deliver() {
     let node = PushSum::<f64>::new(DIMENSION);
     let lossy = rough(Delivery::Datagram);
-    let once: (fn(u32) -> Oracle, u64) = (of_vector, 1);
+    let once: (fn(u32) -> Oracle<f64>, u64) = (of_vector, 1);
     let lost = run(node.clone(), topology(), once, Patience::Deadline, lossy).unwrap();
     assert!(lost.error() > 1e-3, "error {}", lost.error());
     assert_eq!((lost.outcome.stuck.len(), lost.entries()), (0, u64::from(N)));
@@ -205,7 +205,7 @@ fn push_sum_needs_links_that_deliver() {
 }
 
 /// Whatever goes wrong, nothing panics, all finish, and every release is paid for once.
-fn assert_survives<P, R>(node: P, topology: Topology, oracle: fn(u32) -> Oracle, planned: u64)
+fn assert_survives<P, R>(node: P, topology: Topology, oracle: fn(u32) -> Oracle<R>, planned: u64)
 where
     P: Synchronous<R> + Clone,
     R: Real,

@@ -25,7 +25,7 @@ const DOORS: &[Door] = &[
     },
     Door {
         name: "ClippedSum::trust_clipped",
-        callers: &["crates/node/src/oracle.rs", "crates/privacy/src/release.rs"],
+        callers: &["crates/node/src/private/gradients.rs", "crates/privacy/src/release.rs"],
         vouches: "every record's share of the sum is within the clip norm",
     },
 ];

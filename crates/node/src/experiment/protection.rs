@@ -11,6 +11,8 @@ use undertone_privacy::units::{
     Adjacency, ClipNorm, Delta, Epsilon, Mu, OutOfRange, Scale, Sensitivity,
 };
 
+use undertone_real::Real;
+
 use super::{data, is_fixed};
 use crate::plan::{AlgorithmWord, DataPlan, NodeBudget, NoisePlan, Plan, PlanError, PrivacyPlan};
 use crate::private::{Bound, Noise, Private, PrivateSteps, PrivateVector};
@@ -97,7 +99,7 @@ impl Protection {
     }
 
     /// What the oracle of a node with these records answers from.
-    pub(super) fn private(&self, data: &DataPlan, records: Vec<f64>) -> Private {
+    pub(super) fn private<R: Real>(&self, data: &DataPlan, records: Vec<f64>) -> Private<R> {
         match &self.noise {
             Noises::Vector(noise) => {
                 let vector = PrivateVector::mean_of(data.dimension, records, self.bound);

@@ -1,6 +1,7 @@
 //! One line of a ledger, chained to the one before.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,13 +44,36 @@ struct Preimage<'a> {
     previous: Hash,
 }
 
-impl Entry {
-    pub(super) fn chain(node: u32, serial: u64, event: Event, previous: Hash) -> Self {
-        let preimage = Preimage { node, serial, event: &event, previous };
-        let hash = Hash::of("undertone ledger entry v1", &preimage);
-        Self { serial, event, previous, hash }
+/// A debit that is about to be stored.
+#[derive(Debug)]
+pub struct Debit<'a> {
+    pub(super) node: u32,
+    pub(super) serial: u64,
+    pub(super) event: &'a Arc<Event>,
+    pub(super) previous: Hash,
+}
+
+impl Debit<'_> {
+    /// As an entry, chained to the one before.
+    pub fn seal(&self) -> Entry {
+        let Self { node, serial, event, previous } = *self;
+        let hash =
+            Hash::of("undertone ledger entry v1", &Preimage { node, serial, event, previous });
+        Entry { serial, event: event.as_ref().clone(), previous, hash }
     }
 
+    /// What is paid for.
+    pub fn event(&self) -> &Arc<Event> {
+        self.event
+    }
+
+    /// What the last debit left to be chained to.
+    pub fn previous(&self) -> Hash {
+        self.previous
+    }
+}
+
+impl Entry {
     /// Whether the hash is that of the contents.
     pub(super) fn is_sealed(&self, node: u32) -> bool {
         let Entry { serial, event, previous, hash } = self;

@@ -1,6 +1,7 @@
 //! Filters: rules that stop a run of adaptively chosen events before it exceeds its budget.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -112,8 +113,16 @@ const LIMIT: u128 = WHOLE + (WHOLE >> 48);
 /// A filter at work: what is allowed and what is spent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Gate {
-    Adaptive { meters: Vec<Meter>, slack: Meter },
-    Planned { total: u128, left: BTreeMap<String, u64>, price: Bound },
+    Adaptive {
+        meters: Vec<Meter>,
+        slack: Meter,
+    },
+    /// What is planned, by its JSON, how much of that, and how much of it is left.
+    Planned {
+        plan: Arc<BTreeMap<String, (usize, u64)>>,
+        left: Vec<u64>,
+        price: Bound,
+    },
 }
 
 /// One sum and its limit.
@@ -140,8 +149,14 @@ enum Quantity {
 /// What an event takes from a gate; a function of the event alone.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Charge {
-    Shares { meters: Vec<u128>, slack: u128 },
-    Planned(BTreeMap<String, u64>),
+    Shares {
+        meters: Vec<u128>,
+        slack: u128,
+    },
+    /// Places in the plan, and how many are taken from there.
+    Planned(Vec<(usize, u64)>),
+    /// The JSON of something that is not in the plan.
+    Unplanned(String),
 }
 
 impl Meter {
@@ -223,13 +238,42 @@ impl Gate {
     /// What `event` would take. Depends on the event and the opening, not on what was spent.
     pub fn price(&self, event: &Event, adjacency: Adjacency) -> Result<Charge, DebitError> {
         let Gate::Adaptive { meters, slack } = self else {
-            let mut counts = BTreeMap::new();
-            unpack(event, 1, &mut counts)?;
-            return Ok(Charge::Planned(counts));
+            return self.price_planned(event);
         };
         let price = |meter: &Meter| meter.price(event, adjacency);
         let meters = meters.iter().map(price).collect::<Result<_, DebitError>>()?;
         Ok(Charge::Shares { meters, slack: slack.price(event, adjacency)? })
+    }
+
+    fn price_planned(&self, event: &Event) -> Result<Charge, DebitError> {
+        let Gate::Planned { plan, .. } = self else { unreachable!("asked of plans only") };
+        let mut counts = BTreeMap::new();
+        unpack(event, 1, &mut counts)?;
+        let mut places = Vec::new();
+        for (key, count) in counts {
+            match plan.get(&key) {
+                Some((place, _)) => places.push((*place, count)),
+                None => return Ok(Charge::Unplanned(key)),
+            }
+        }
+        Ok(Charge::Planned(places))
+    }
+
+    /// The same gate before anything was spent.
+    pub fn fresh(&self) -> Self {
+        match self {
+            Gate::Adaptive { meters, slack } => {
+                let unspent = |meter: &Meter| Meter { spent: 0, ..meter.clone() };
+                Gate::Adaptive {
+                    meters: meters.iter().map(unspent).collect(),
+                    slack: unspent(slack),
+                }
+            }
+            Gate::Planned { plan, price, .. } => {
+                let left = all_of(plan);
+                Gate::Planned { plan: Arc::clone(plan), left, price: price.clone() }
+            }
+        }
     }
 
     /// Whether `charge` fits; changes nothing.
@@ -247,15 +291,17 @@ impl Gate {
                 let left = 1.0 - self.spent();
                 Err(DebitError::Exhausted { node, event: event.name(), cost, left })
             }
-            (Gate::Planned { left, .. }, Charge::Planned(counts)) => {
-                let short =
-                    counts.iter().find(|(key, n)| left.get(*key).is_none_or(|rest| rest < *n));
-                match short {
-                    None => Ok(()),
-                    Some((key, _)) => {
-                        Err(DebitError::NotPlanned { node, event: key.clone(), left: list(left) })
-                    }
-                }
+            (Gate::Planned { plan, left, .. }, Charge::Planned(counts)) => {
+                let Some((short, _)) = counts.iter().find(|(place, n)| left[*place] < *n) else {
+                    return Ok(());
+                };
+                let key = plan.iter().find(|(_, (place, _))| place == short);
+                let event = key.map(|(key, _)| key.clone()).unwrap_or_default();
+                Err(DebitError::NotPlanned { node, event, left: list(plan, left) })
+            }
+            (Gate::Planned { plan, left, .. }, Charge::Unplanned(event)) => {
+                let event = event.clone();
+                Err(DebitError::NotPlanned { node, event, left: list(plan, left) })
             }
             _ => unreachable!("a gate makes charges of its own kind"),
         }
@@ -271,9 +317,7 @@ impl Gate {
                 slack.spent += tau;
             }
             (Gate::Planned { left, .. }, Charge::Planned(counts)) => {
-                for (key, count) in counts {
-                    *left.get_mut(key).expect("checked to be there") -= count;
-                }
+                counts.iter().for_each(|(place, count)| left[*place] -= count);
             }
             _ => unreachable!("a gate makes charges of its own kind"),
         }
@@ -286,10 +330,10 @@ impl Gate {
                 let least = meters.iter().filter(|m| m.budget > 0.0).map(|m| m.spent).min();
                 share_of_whole(least.unwrap_or(WHOLE)).min(1.0)
             }
-            Gate::Planned { total: 0, .. } => 0.0,
-            Gate::Planned { total, left, .. } => {
-                let rest: u128 = left.values().map(|n| u128::from(*n)).sum();
-                (total - rest) as f64 / *total as f64
+            Gate::Planned { plan, left, .. } => {
+                let total: u128 = plan.values().map(|(_, n)| u128::from(*n)).sum();
+                let rest: u128 = left.iter().map(|n| u128::from(*n)).sum();
+                if total == 0 { 0.0 } else { (total - rest) as f64 / total as f64 }
             }
         }
     }
@@ -326,7 +370,14 @@ fn open_plan(plan: &Event, budget: &Budget, adjacency: Adjacency) -> Result<Gate
         let remedy = what_fits(plan, budget, adjacency)?;
         return Err(OpenError::PlanTooDear { price: price.epsilon, budget: *budget, remedy });
     }
-    Ok(Gate::Planned { total: left.values().map(|n| u128::from(*n)).sum(), left, price })
+    let places = left.into_iter().enumerate().map(|(place, (key, n))| (key, (place, n)));
+    let plan = Arc::new(places.collect());
+    Ok(Gate::Planned { left: all_of(&plan), plan, price })
+}
+
+fn all_of(plan: &BTreeMap<String, (usize, u64)>) -> Vec<u64> {
+    // Places are numbered in the order of the keys.
+    plan.values().map(|(_, n)| *n).collect()
 }
 
 fn what_fits(plan: &Event, budget: &Budget, adjacency: Adjacency) -> Result<String, OpenError> {
@@ -371,9 +422,12 @@ fn unpack(
 }
 
 /// What is left of a plan, in words.
-fn list(left: &BTreeMap<String, u64>) -> String {
-    let rest: Vec<String> =
-        left.iter().filter(|(_, n)| **n > 0).map(|(key, n)| format!("{n} times {key}")).collect();
+fn list(plan: &BTreeMap<String, (usize, u64)>, left: &[u64]) -> String {
+    let rest: Vec<String> = plan
+        .iter()
+        .filter(|(_, (place, _))| left[*place] > 0)
+        .map(|(key, (place, _))| format!("{} times {key}", left[*place]))
+        .collect();
     if rest.is_empty() { "nothing".into() } else { rest.join(", ") }
 }
 

@@ -1,5 +1,7 @@
 //! The proof that a release was paid for.
 
+use std::sync::Arc;
+
 use crate::event::Event;
 
 /// The right to make one release: a debit that went through. Only a ledger makes one, it cannot be
@@ -10,13 +12,13 @@ use crate::event::Event;
 /// ```compile_fail,E0451
 /// use undertone_privacy::event::Event;
 /// use undertone_privacy::ledger::Receipt;
-/// let forged = Receipt { node: 0, serial: 0, event: Event::NoOp };
+/// let forged = Receipt { node: 0, serial: 0, event: Event::NoOp.into() };
 /// ```
 ///
 /// ```compile_fail,E0624
 /// use undertone_privacy::event::Event;
 /// use undertone_privacy::ledger::Receipt;
-/// let forged = Receipt::issue(0, 0, Event::NoOp);
+/// let forged = Receipt::issue(0, 0, Event::NoOp.into());
 /// ```
 ///
 /// ```
@@ -99,11 +101,11 @@ use crate::event::Event;
 pub struct Receipt {
     node: u32,
     serial: u64,
-    event: Event,
+    event: Arc<Event>,
 }
 
 impl Receipt {
-    pub(super) fn issue(node: u32, serial: u64, event: Event) -> Self {
+    pub(super) fn issue(node: u32, serial: u64, event: Arc<Event>) -> Self {
         Self { node, serial, event }
     }
 

@@ -1,29 +1,58 @@
-//! Where entries go.
+//! Where debits go.
 
-use super::Entry;
+use std::sync::Arc;
+
+use super::entry::{Debit, Entry, Hash};
+use crate::event::Event;
 
 /// A store that did not take an entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the ledger's store did not take the entry: {0}")]
 pub struct StoreError(pub String);
 
-/// A place for entries, in order.
+/// A place for debits, in order.
 ///
 /// # Guarantee
 ///
-/// When `append` returns `Ok` the entry is as durable as the store promises to make anything: the
+/// When `append` returns `Ok` the debit is as durable as the store promises to make anything: the
 /// receipt does not exist before, so no crash can forget a release that was made. When it returns
 /// `Err` the entry must not be there; a store that cannot tell has to be replayed before its ledger
 /// is used again (an entry without a release costs utility, never privacy).
 pub trait Store {
-    /// Adds an entry at the end.
-    fn append(&mut self, entry: &Entry) -> Result<(), StoreError>;
+    /// Adds a debit at the end, and says what the next one is chained to: the hash of the
+    /// [sealed](Debit::seal) entry.
+    fn append(&mut self, debit: &Debit<'_>) -> Result<Hash, StoreError>;
 }
 
-/// Memory: for simulations and tests.
+/// Memory: for tests, and for whoever wants to replay.
 impl Store for Vec<Entry> {
-    fn append(&mut self, entry: &Entry) -> Result<(), StoreError> {
-        self.push(entry.clone());
-        Ok(())
+    fn append(&mut self, debit: &Debit<'_>) -> Result<Hash, StoreError> {
+        let entry = debit.seal();
+        let hash = entry.hash;
+        self.push(entry);
+        Ok(hash)
+    }
+}
+
+/// Counts equal debits in a row and keeps no chain: for simulations of many nodes, which nobody
+/// replays and nobody could tamper with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally(Vec<(Arc<Event>, u64)>);
+
+impl Tally {
+    /// What was debited how often, in order.
+    pub fn runs(&self) -> &[(Arc<Event>, u64)] {
+        &self.0
+    }
+}
+
+impl Store for Tally {
+    fn append(&mut self, debit: &Debit<'_>) -> Result<Hash, StoreError> {
+        match self.0.last_mut() {
+            Some((event, times)) if Arc::ptr_eq(event, debit.event()) => *times += 1,
+            Some((event, times)) if event == debit.event() => *times += 1,
+            _ => self.0.push((Arc::clone(debit.event()), 1)),
+        }
+        Ok(debit.previous())
     }
 }

@@ -188,7 +188,7 @@ fn budgets_that_allow_nothing_are_refused() {
 struct Failing;
 
 impl Store for Failing {
-    fn append(&mut self, _: &Entry) -> Result<(), StoreError> {
+    fn append(&mut self, _: &Debit<'_>) -> Result<Hash, StoreError> {
         Err(StoreError("disk full".into()))
     }
 }
@@ -226,12 +226,12 @@ fn replay_names_the_entry_that_is_wrong() {
     let missing = replay(&|entries| drop(entries.remove(0)));
     assert_eq!(missing, ReplayError::Order { expected: 0, found: 1 });
     let resealed = replay(&|entries| {
-        entries[1] = Entry::chain(7, 1, gaussian(100.0), entries[1].previous);
+        entries[1] = chain(7, 1, gaussian(100.0), entries[1].previous);
     });
     assert_eq!(resealed, ReplayError::Broken { serial: 2 });
     let overspent = replay(&|entries| {
         let last = entries.last().unwrap().hash;
-        entries.push(Entry::chain(7, 3, gaussian(1.0), last));
+        entries.push(chain(7, 3, gaussian(1.0), last));
     });
     assert!(matches!(overspent, ReplayError::Overspent { serial: 3, .. }), "{overspent}");
     let mut other = header(gaussian_filter());
@@ -287,7 +287,7 @@ proptest! {
     #[test]
     fn entries_survive_json_and_stay_sealed(event in event(), serial in any::<u32>()) {
         let genesis = Hash::genesis(&header(gaussian_filter()));
-        let entry = Entry::chain(7, serial.into(), event, genesis);
+        let entry = chain(7, serial.into(), event, genesis);
         let json = serde_json::to_string(&entry).unwrap();
         let back: Entry = serde_json::from_str(&json).unwrap();
         prop_assert!(back.is_sealed(7) && !back.is_sealed(8));
@@ -377,4 +377,35 @@ proptest! {
         };
         prop_assert_eq!(run(), run());
     }
+}
+
+fn chain(node: u32, serial: u64, event: Event, previous: Hash) -> Entry {
+    Debit { node, serial, event: &event.into(), previous }.seal()
+}
+
+#[test]
+fn ledgers_alike_share_their_terms_and_nothing_else() {
+    let plan = Filter::Planned { event: gaussian(10.0).repeated(3) };
+    let mut first = Ledger::open(header(plan), vec![]).unwrap();
+    let _ = first.debit(gaussian(10.0)).unwrap();
+    let mut second = first.open_alike(8, Tally::default()).unwrap();
+    let event = Arc::new(gaussian(10.0));
+    for serial in 0..3 {
+        let receipt = second.debit(Arc::clone(&event)).unwrap();
+        assert_eq!((receipt.node(), receipt.serial()), (8, serial));
+    }
+    let refused = second.debit(Arc::clone(&event));
+    assert!(matches!(refused, Err(DebitError::NotPlanned { node: 8, .. })), "{refused:?}");
+    assert_eq!(second.store().runs(), [(event, 3)]);
+    assert_eq!((first.len(), second.len(), second.spent()), (1, 3, 1.0));
+    assert_eq!(first.guarantee().epsilon, second.guarantee().epsilon);
+    assert!(matches!(first.open_alike(1 << 24, Tally::default()), Err(OpenError::Node(_))));
+}
+
+#[test]
+fn what_is_not_planned_is_named() {
+    let plan = Filter::Planned { event: gaussian(10.0) };
+    let mut ledger = Ledger::open(header(plan), vec![]).unwrap();
+    let refused = ledger.debit(gaussian(11.0)).unwrap_err().to_string();
+    assert!(refused.contains("11") && refused.contains("1 times"), "{refused}");
 }

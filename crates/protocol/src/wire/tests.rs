@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::lattice::Lattice;
 use crate::sparsify::Sparsity;
 use undertone_graph::NodeId;
 
@@ -65,7 +66,79 @@ fn what_is_wrong_is_named() {
     assert_eq!(decode::<f64>(&other, Shape::masked(5, 1)), Err(DecodeError::Mask));
 }
 
+fn quantised(indices: &[i64], lattice: Lattice) -> Message<f32> {
+    let values = indices.iter().map(|index| lattice.point(*index)).collect();
+    Message::write(9, Shape::quantised(indices.len(), lattice), |slot| {
+        slot.send(&Released::public(values));
+    })
+}
+
+/// Three bits a number: -3, 0, 3, 1 are 0, 3, 6, 4, that is 000 011 110 100 with the lowest bits
+/// first from the right: 0b10_011_000 and 0b1_00_1 of the second byte.
+#[test]
+fn points_of_a_lattice_are_packed() {
+    let lattice = Lattice::new(0.5, 3).unwrap();
+    let message = quantised(&[-3, 0, 3, 1], lattice);
+    let bytes = encode(&message);
+    assert_eq!(bytes[..2], [1, QUANTISED]);
+    assert_eq!(bytes[HEADER..], [0b1001_1000, 0b0000_1001]);
+    assert_eq!(size(&message.letter()), HEADER + 2);
+    let shape = message.shape();
+    assert_eq!(decode::<f32>(&bytes, shape), Ok(message));
+    let read = |bytes: &[u8]| decode::<f32>(bytes, shape).unwrap_err();
+    let mut other = bytes.clone();
+    // All ones are no point.
+    other[HEADER] |= 0b111;
+    assert_eq!(read(&other), DecodeError::OffLattice { at: 0 });
+    let mut other = bytes.clone();
+    other[HEADER + 1] |= 0x80;
+    assert_eq!(read(&other), DecodeError::OffLattice { at: 4 });
+    assert_eq!(read(&bytes[..HEADER + 1]), DecodeError::Length { expected: 16, found: 15 });
+    let mut other = bytes.clone();
+    other[1] = 0;
+    assert_eq!(read(&other), DecodeError::Flags { found: 0 });
+    let plain = decode::<f32>(&bytes, Shape::dense(4)).unwrap_err();
+    assert_eq!(plain, DecodeError::Flags { found: QUANTISED });
+    let silent = Message::<f32>::write(3, shape, |slot| slot.stay_silent());
+    assert_eq!(encode(&silent).len(), HEADER);
+    assert_eq!(decode::<f32>(&encode(&silent), shape), Ok(silent));
+}
+
 proptest! {
+    #[test]
+    fn points_come_back_at_the_size_that_is_counted(
+        bits in 2_u32..=24,
+        step in 1e-6..1e6_f64,
+        indices in prop::collection::vec(any::<i64>(), 0..70),
+    ) {
+        let lattice = Lattice::new(step, bits).unwrap();
+        let indices: Vec<i64> =
+            indices.iter().map(|index| index % (lattice.farthest() + 1)).collect();
+        let message = quantised(&indices, lattice);
+        prop_assert!(message.letter().is_sound());
+        let bytes = encode(&message);
+        prop_assert_eq!(bytes.len(), size(&message.letter()));
+        prop_assert_eq!(bytes.len(), HEADER + (indices.len() * bits as usize).div_ceil(8));
+        prop_assert_eq!(decode::<f32>(&bytes, message.shape()), Ok(message));
+    }
+
+    #[test]
+    fn bytes_of_any_kind_are_points_or_an_error(
+        body in prop::collection::vec(any::<u8>(), 0..40),
+        bits in 2_u32..=24,
+        width in 0_usize..40,
+        flags in prop::sample::select(vec![QUANTISED, QUANTISED | DOUBLE, SILENT, 0, 0xff]),
+    ) {
+        let shape = Shape::quantised(width, Lattice::new(0.1, bits).unwrap());
+        let mut bytes = vec![VERSION, flags, 1, 0, 0, 0, 0, 0, 0, 0, width as u8, 0, 0, 0];
+        bytes.extend(body);
+        if let Ok(message) = decode::<f64>(&bytes, shape) {
+            prop_assert_eq!(encode(&message), bytes);
+        } else if let Ok(message) = decode::<f32>(&bytes, shape) {
+            prop_assert_eq!(encode(&message), bytes);
+        }
+    }
+
     #[test]
     fn messages_come_back_bit_by_bit_at_the_size_that_is_counted(
         round: u64,

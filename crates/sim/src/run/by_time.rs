@@ -28,7 +28,7 @@ impl Job<'_> {
     pub(super) fn by_time<R, P>(
         &self,
         nodes: Vec<P>,
-        oracles: Vec<Oracle>,
+        oracles: Vec<Oracle<R>>,
         topology: Topology,
         mut world: World,
         watch: &mut Watch<'_>,
@@ -45,7 +45,7 @@ impl Job<'_> {
         let (n_nodes, rounds) = (nodes.len() as u64, plan.run.rounds);
         let machine = |(id, node)| Machine::new(node, NodeId(id), rounds, patience);
         let machines = (0..).zip(nodes).map(machine).collect();
-        let answer = |oracle: &mut Oracle, question: &Question<R>| oracle.answer(question);
+        let answer = |oracle: &mut Oracle<R>, question: Question<R>| oracle.answer(question);
         let mut events = Events::new(machines, oracles, answer, topology, world)?;
         let mut looks = Looks::new(self, watch);
         let (mut answers, mut mixed, mut next) = (0, 0, plan.evaluate.every);

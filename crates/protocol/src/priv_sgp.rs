@@ -1,0 +1,131 @@
+//! Paper 003: stochastic gradient push with private gradients.
+
+use undertone_graph::NodeId;
+use undertone_privacy::release::Released;
+use undertone_real::Real;
+
+use crate::initial::{point, start};
+use crate::mail::{Letter, Shape, Slot};
+use crate::push_sum::{ratio, take_in};
+use crate::question::{Answer, Question};
+use crate::step::{Descent, Steps};
+use crate::synchronous::{LinkNeeds, Synchronous};
+use crate::topology::Neighbourhood;
+
+/// PrivSGP and, with an oracle that answers differences, PrivSGP-VR: gradient descent over
+/// directed, time-varying graphs. A node asks for a gradient at its de-biased point `x / w`, moves
+/// `x` against it, and pushes `x` and `w` as push-sum does. A refused gradient counts as zero.
+///
+/// # Guarantee
+///
+/// That of the gradients, which the oracle pays for: points are functions of released values, and
+/// so are all messages.
+///
+/// # References
+///
+/// Zhu and others (paper 003), algorithms 1 and 2; theory 7.1 and 7.2. Their theorem 2 does not
+/// hold in the regime it is used in (`undertone claims`, CE-2 and CE-3).
+#[derive(Clone, Debug, PartialEq)]
+pub struct PrivSgp<R> {
+    /// The vector, then the weight.
+    state: Released<Vec<R>>,
+    /// Memory for the next question.
+    memory: Option<Released<Vec<R>>>,
+    descent: Descent<R>,
+    reduction: Option<Reduction<R>>,
+}
+
+/// Variance reduction by a noisy mean of what the oracle remembers: an answer is the noisy sum of
+/// the differences between gradients and remembered ones, and the public mean of the remembered
+/// ones moves with it.
+#[derive(Clone, Debug, PartialEq)]
+struct Reduction<R> {
+    mean: Released<Vec<R>>,
+    /// One over the number of records.
+    share: f64,
+}
+
+impl<R: Real> PrivSgp<R> {
+    /// From a point that everybody knows.
+    pub fn new(start_at: &[R], steps: Steps) -> Self {
+        let mut state = start(start_at);
+        state.update(|state| state.push(R::ONE));
+        Self { state, memory: None, descent: Descent::new(steps), reduction: None }
+    }
+
+    /// With variance reduction for a node of so many records, whose oracle answers
+    /// [`Question::Difference`]: noisy-mean SAGA.
+    pub fn with_reduction(mut self, records: usize) -> Self {
+        let mean = start(&vec![R::ZERO; self.dimension()]);
+        self.reduction = Some(Reduction { mean, share: 1.0 / records as f64 });
+        self
+    }
+}
+
+impl<R: Real> Synchronous<R> for PrivSgp<R> {
+    const NEEDS: LinkNeeds = LinkNeeds::Delivery;
+
+    fn asking_rounds(&self) -> u64 {
+        self.descent.steps.rounds
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::dense(self.state.get().len())
+    }
+
+    fn ask(&mut self, round: u64) -> Option<Question<R>> {
+        if round >= self.descent.steps.rounds {
+            return None;
+        }
+        let (vector, weight) = self.state.get().split_at(self.dimension());
+        let scale = ratio(R::ONE, weight[0]);
+        let at = point(self.memory.take(), vector.iter().map(|v| *v * scale));
+        Some(match self.reduction {
+            None => Question::Gradient { round, at },
+            Some(_) => Question::Difference { round, at },
+        })
+    }
+
+    fn answer(&mut self, round: u64, answer: Answer<R>) {
+        let Self { state, memory, descent, reduction } = self;
+        let share = 1.0 / descent.steps.divisor;
+        *memory = answer.released();
+        match (&*memory, reduction) {
+            (None, _) => descent.take(round, state, &[]),
+            (Some(sum), None) => descent.take(round, state, &[(share, sum)]),
+            (Some(sum), Some(Reduction { mean, share: one })) => {
+                // The step uses the mean of before.
+                descent.take(round, state, &[(1.0, mean), (share, sum)]);
+                let one = R::from_f64(*one);
+                mean.update(|mean| {
+                    mean.iter_mut().zip(sum.get()).for_each(|(mean, d)| *mean += one * *d);
+                });
+            }
+        }
+    }
+
+    fn send(&mut self, _round: u64, around: &Neighbourhood<'_>, slot: &mut Slot<'_, R>) {
+        let share = R::from_f64(around.share());
+        self.state.update(|state| state.iter_mut().for_each(|v| *v *= share));
+        slot.send(&self.state);
+    }
+
+    fn receive<'a, L>(&mut self, _round: u64, _around: &Neighbourhood<'_>, letters: L)
+    where
+        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+    {
+        take_in(&mut self.state, letters);
+    }
+
+    fn estimate(&self, out: &mut [R]) {
+        let (vector, weight) = self.state.get().split_at(out.len());
+        out.iter_mut().zip(vector).for_each(|(out, v)| *out = ratio(*v, weight[0]));
+    }
+
+    fn dimension(&self) -> usize {
+        self.state.get().len() - 1
+    }
+
+    /// Gradients come: nothing is conserved.
+    fn add_conserved(&self, _sum: &mut [f64]) {}
+}
