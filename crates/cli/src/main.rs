@@ -4,6 +4,7 @@
 mod account;
 mod calibrate;
 mod claims;
+mod data;
 mod output;
 mod parse;
 mod run;
@@ -26,6 +27,7 @@ Start here:
   undertone account --poisson-gaussian 0.02,12.4 --times 1000 --delta 1e-5
   undertone calibrate --epsilon 1 --delta 1e-5 --rate 0.01 --rounds 10000
   undertone topology --family ring --nodes 16          how fast neighbours agree
+  undertone data inspect people.csv                    shape, types, classes, norms, gaps
   undertone run experiments/001/fig1a.toml             a plan: results beside their guarantee
 
 Every command takes --json. A wrong flag or file ends with exit code 2 and says what to do."
@@ -43,6 +45,8 @@ enum Command {
     Calibrate(calibrate::Calibrate),
     /// What the papers claim, the verdict, and the true value
     Claims(claims::Claims),
+    /// Look at data: shape, types, classes, norms, missing values, and what every node gets
+    Data(data::Data),
     /// Run a plan: results, the complete guarantee, and whether what was expected holds
     Run(run::Run),
     /// Who hears whom, and how fast they agree: degrees, spectral gap, rounds, a picture
@@ -54,6 +58,7 @@ fn main() -> ExitCode {
         Command::Account(account) => account.run().map(|text| (text, true)),
         Command::Calibrate(calibrate) => calibrate.run().map(|text| (text, true)),
         Command::Claims(claims) => claims.run().map(|text| (text, true)),
+        Command::Data(data) => data.run().map(|text| (text, true)),
         Command::Run(run) => run.run(),
         Command::Topology(topology) => topology.run().map(|text| (text, true)),
     };

@@ -1,6 +1,6 @@
 //! `undertone run`.
 
-mod file;
+pub mod file;
 mod results;
 
 use std::path::PathBuf;

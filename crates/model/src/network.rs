@@ -153,6 +153,11 @@ impl Network {
     /// row of numbers is so many channels of one pixel.
     pub fn new(input: [usize; 3], layers: Vec<Layer>, loss: Loss) -> Result<Self, NetworkError> {
         let program = Program::new(input, &layers)?;
+        let (last, scores) = (layers.len() - 1, program.outputs());
+        if scores > 1 && !matches!(loss, Loss::CrossEntropy | Loss::Tags) {
+            let what = format!("the loss is of one score, not of {scores}");
+            return Err(program::problem(&last.to_string(), &what));
+        }
         let plans = Plans::new(&program);
         Ok(Self { written: Written { input, layers, loss }, program, plans })
     }

@@ -94,7 +94,7 @@ impl PlanFile {
 }
 
 /// `file:line:column`, as far as that is known.
-fn place(name: &str, text: &str, span: Option<Range<usize>>) -> String {
+pub fn place(name: &str, text: &str, span: Option<Range<usize>>) -> String {
     let Some(before) = span.and_then(|span| text.get(..span.start)) else { return name.into() };
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
@@ -102,7 +102,7 @@ fn place(name: &str, text: &str, span: Option<Range<usize>>) -> String {
 }
 
 /// Where a key is, or the innermost table around it that is there.
-fn find(text: &str, key: &str) -> Option<Range<usize>> {
+pub fn find(text: &str, key: &str) -> Option<Range<usize>> {
     let root = DeTable::parse(text).ok()?;
     let mut parts = key.split('.');
     let (name, mut value) = entry(root.get_ref(), parts.next()?)?;
@@ -130,7 +130,7 @@ fn entry<'a, 'b>(
 }
 
 /// The word that was meant, from a message that names an unknown one and those that exist.
-fn suggestion(message: &str) -> String {
+pub fn suggestion(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let (Some((unknown, known)), true) = (quoted.split_first(), message.contains("unknown "))
     else {

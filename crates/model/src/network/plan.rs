@@ -12,9 +12,10 @@ pub(super) const MOST_RECORDS: usize = 256;
 /// Numbers that the values of records together should not exceed, so that they stay in the cache.
 const CACHED: usize = 1 << 19;
 
-/// Numbers that the values of some records together may take, if one takes more than the cache:
-/// layers with many weights want more than one record at a time.
-const LARGEST: usize = 6 << 20;
+/// If fewer records than this fit into the cache, they may take so many numbers together as well:
+/// loading many weights for few records is worse than a cache that is too small.
+const FEW: usize = 8;
+const LARGEST: usize = 13 << 19;
 
 /// Multiplications that take as long as to write a number of a gradient and to add it elsewhere
 /// later, if there are few of them and if there are many.
@@ -131,8 +132,8 @@ impl Plan {
         let mut inputs = distinct(&|step| values[step.from]);
         inputs.retain(|place| *place != values[0]);
         let scaled = distinct(&|step| derivatives[step.to]);
-        let largest = LARGEST.checked_div(size).unwrap_or(1).clamp(1, 4);
-        let records = (CACHED / size).clamp(largest, MOST_RECORDS);
+        let together = if size * FEW > CACHED { LARGEST } else { CACHED } / size;
+        let records = together.clamp(1, MOST_RECORDS);
         let workspace = program.steps.iter().zip(&deferred).map(|(s, d)| workspace(s, *d, records));
         Self {
             inputs,

@@ -108,7 +108,10 @@ impl<R: Real> Visit for Greatest<'_, R> {
     fn run(&mut self, run: Run) {
         let input = &self.input[run.image..][..run.length];
         for (best, v) in self.line[run.line..][..run.length].iter_mut().zip(input) {
-            *best = if *best >= *v || *best != *best { *best } else { *v };
+            // In two steps, neither of which keeps what was there: else it would be stored under a
+            // mask, which is slow.
+            let greater = if *v > *best { *v } else { *best };
+            *best = if *v == *v { greater } else { *v };
         }
     }
 }

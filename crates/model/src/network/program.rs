@@ -52,7 +52,7 @@ pub(super) enum Op {
 impl Program {
     pub fn new(input: [usize; 3], layers: &[Layer]) -> Result<Self, NetworkError> {
         let [channels, height, width] = input;
-        let size = channels * height * width;
+        let size = count("0", &input)?;
         let mut builder = Builder { steps: Vec::new(), sizes: vec![size], parts: Vec::new() };
         if size == 0 {
             return Err(problem("0", "the input has no numbers"));
@@ -120,11 +120,11 @@ impl Builder {
                 if outputs == 0 {
                     return Err(problem(name, "there are no outputs"));
                 }
-                let linear = self.linear(name, None, 1, vec![size], outputs, bias);
-                Ok(self.step(Op::Linear(linear), from, [outputs, 1, 1]))
+                let linear = self.linear(name, None, 1, vec![size], outputs, bias)?;
+                self.step(name, Op::Linear(linear), from, [outputs, 1, 1])
             }
             Layer::Activation(activation) => {
-                Ok(self.step(Op::Activation(activation), from, from.shape))
+                self.step(name, Op::Activation(activation), from, from.shape)
             }
             Layer::Conv { channels: outputs, kernel, stride, padding, bias } => {
                 if outputs == 0 {
@@ -137,21 +137,21 @@ impl Builder {
                 let depth = vec![kernel, kernel, channels];
                 // A square of one pixel, and every one, is the image as it is.
                 let patches = (kernel > 1 || stride > 1 || padding > 0).then_some(patches);
-                let linear = self.linear(name, patches, rows * columns, depth, outputs, bias);
-                Ok(self.step(Op::Linear(linear), from, [outputs, rows, columns]))
+                let linear = self.linear(name, patches, rows * columns, depth, outputs, bias)?;
+                self.step(name, Op::Linear(linear), from, [outputs, rows, columns])
             }
             Layer::MaxPool { size, stride, padding } => {
+                let out = windows(name, [height, width], size, stride, padding)?;
                 if 2 * padding > size {
                     return Err(problem(name, "the padding is more than half of the square"));
                 }
-                let out = windows(name, [height, width], size, stride, padding)?;
                 let from_size = [height, width];
                 let pool = MaxPool { channels, from: from_size, size, stride, padding, out };
-                Ok(self.step(Op::MaxPool(pool), from, [channels, out[0], out[1]]))
+                self.step(name, Op::MaxPool(pool), from, [channels, out[0], out[1]])
             }
             Layer::AveragePool => {
                 let pool = AveragePool { channels, pixels: height * width };
-                Ok(self.step(Op::AveragePool(pool), from, [channels, 1, 1]))
+                self.step(name, Op::AveragePool(pool), from, [channels, 1, 1])
             }
             Layer::GroupNorm { groups } => {
                 if groups == 0 || !channels.is_multiple_of(groups) {
@@ -162,7 +162,7 @@ impl Builder {
                 self.parts.push(Part::new(&format!("{name}.scale"), &[channels]));
                 self.parts.push(Part::new(&format!("{name}.shift"), &[channels]));
                 let norm = GroupNorm { channels, groups, pixels: height * width, offset };
-                Ok(self.step(Op::GroupNorm(norm), from, from.shape))
+                self.step(name, Op::GroupNorm(norm), from, from.shape)
             }
             Layer::Flatten => Ok(Value { number: from.number, shape: [size, 1, 1] }),
             Layer::Residual { ref main, ref shortcut } => self.residual(main, shortcut, name, from),
@@ -186,7 +186,7 @@ impl Builder {
             return Err(problem(name, "its main way computes nothing"));
         }
         let sum = Op::Add { with: short.number, alone: short.number != from.number, adds: false };
-        Ok(self.step(sum, long, long.shape))
+        self.step(name, sum, long, long.shape)
     }
 
     fn linear(
@@ -197,28 +197,43 @@ impl Builder {
         mut shape: Vec<usize>,
         outputs: usize,
         bias: bool,
-    ) -> Linear {
+    ) -> Result<Linear, NetworkError> {
         let offset = self.dimension();
-        let depth = shape.iter().product();
+        let depth = count(name, &shape)?;
         shape.push(outputs);
+        count(name, &shape)?;
         self.parts.push(Part::new(&format!("{name}.weight"), &shape));
         if bias {
             self.parts.push(Part::new(&format!("{name}.bias"), &[outputs]));
         }
         let by_lines = Linear::prefers_lines(patches);
-        Linear { patches, rows, depth, outputs, bias, by_lines, offset }
+        Ok(Linear { patches, rows, depth, outputs, bias, by_lines, offset })
     }
 
-    fn step(&mut self, op: Op, from: Value, shape: [usize; 3]) -> Value {
+    fn step(
+        &mut self,
+        name: &str,
+        op: Op,
+        from: Value,
+        shape: [usize; 3],
+    ) -> Result<Value, NetworkError> {
         let to = self.sizes.len();
-        self.sizes.push(shape.iter().product());
+        self.sizes.push(count(name, &shape)?);
         self.steps.push(Step { op, from: from.number, to, adds: false });
-        Value { number: to, shape }
+        Ok(Value { number: to, shape })
     }
 
     fn dimension(&self) -> usize {
         self.parts.iter().map(Part::count).sum()
     }
+}
+
+/// Numbers of a value or a part at most: so many are meant by nobody.
+const MOST: usize = 1 << 40;
+
+fn count(name: &str, shape: &[usize]) -> Result<usize, NetworkError> {
+    let product = shape.iter().try_fold(1, |product: usize, n| product.checked_mul(*n));
+    product.filter(|product| *product <= MOST).ok_or_else(|| problem(name, "it is too large"))
 }
 
 /// How many squares there are from top to bottom and from left to right.
@@ -229,8 +244,8 @@ fn windows(
     stride: usize,
     padding: usize,
 ) -> Result<[usize; 2], NetworkError> {
-    let fits = size.iter().all(|size| size + 2 * padding >= side);
-    if side == 0 || stride == 0 || !fits || padding >= side {
+    let fits = |size: &usize| padding < side && side <= MOST && size + 2 * padding >= side;
+    if stride == 0 || !size.iter().all(fits) {
         let [height, width] = size;
         let what = format!(
             "squares of {side} with a stride of {stride} and a padding of {padding} do not fit \
@@ -241,6 +256,6 @@ fn windows(
     Ok(size.map(|size| (size + 2 * padding - side) / stride + 1))
 }
 
-fn problem(layer: &str, problem: &str) -> NetworkError {
+pub(super) fn problem(layer: &str, problem: &str) -> NetworkError {
     NetworkError { layer: layer.to_owned(), problem: problem.to_owned() }
 }

@@ -1,5 +1,7 @@
 //! Records through a network, forwards and backwards.
 
+use std::ops::Range;
+
 use undertone_matrix::vector;
 use undertone_real::Real;
 
@@ -22,8 +24,9 @@ pub(super) fn forward<R: Real>(
     scratch: &mut Scratch<R>,
     mut visit: impl FnMut(usize, &[R]),
 ) {
-    for start in (0..batch.len()).step_by(plan.records) {
-        let mut group = Group::new(program, plan, x, batch, start, scratch);
+    for group in groups(batch.len(), plan) {
+        let start = group.start;
+        let mut group = Group::new(program, plan, x, group, scratch);
         group.load(batch);
         group.forward();
         let scores = plan.values[program.scores()];
@@ -48,8 +51,9 @@ pub(super) fn clipped<R: Real>(
     if batch.is_empty() {
         out.fill(R::ZERO);
     }
-    for start in (0..batch.len()).step_by(plan.records) {
-        let mut group = Group::new(program, plan, x, batch, start, scratch);
+    for group in groups(batch.len(), plan) {
+        let start = group.start;
+        let mut group = Group::new(program, plan, x, group, scratch);
         group.load(batch);
         group.forward();
         let mut norms = [0.0; MOST_RECORDS];
@@ -83,14 +87,12 @@ impl<'a, R: Real> Group<'a, R> {
         program: &'a Program,
         plan: &'a Plan,
         x: &'a [R],
-        batch: Batch<'_, R>,
-        start: usize,
+        group: Range<usize>,
         scratch: &'a mut Scratch<R>,
     ) -> Self {
         assert_eq!(x.len(), program.dimension, "as many parameters as the network has");
-        let most = plan.records.min(batch.len());
-        let records = plan.records.min(batch.len() - start);
-        let (memory, packing) = scratch.take(plan.size * most + plan.workspace);
+        let (start, records) = (group.start, group.len());
+        let (memory, packing) = scratch.take(plan.size * records + plan.workspace);
         let (workspace, memory) = memory.split_at_mut(plan.workspace);
         Self { program, plan, x, start, records, memory, workspace, packing }
     }
@@ -340,6 +342,12 @@ impl<'a, R: Real> Group<'a, R> {
     }
 }
 
+/// Groups of nearly equal size.
+fn groups(records: usize, plan: &Plan) -> impl Iterator<Item = Range<usize>> {
+    let size = records.div_ceil(records.div_ceil(plan.records).max(1)).max(1);
+    (0..records).step_by(size).map(move |start| start..records.min(start + size))
+}
+
 /// Computes what a linear step keeps of each record, and the bounds of its norms.
 #[expect(clippy::too_many_arguments, reason = "what a layer has to do with")]
 fn gradients<R: Real>(
@@ -378,9 +386,6 @@ fn row<R>(memory: &mut [R], place: Place, records: usize, record: usize) -> &mut
     &mut memory[place.range(records)][record * place.size..][..place.size]
 }
 
-fn disjoint<R, const N: usize>(
-    memory: &mut [R],
-    ranges: [std::ops::Range<usize>; N],
-) -> [&mut [R]; N] {
+fn disjoint<R, const N: usize>(memory: &mut [R], ranges: [Range<usize>; N]) -> [&mut [R]; N] {
     memory.get_disjoint_mut(ranges).expect("what is used at the same time lies apart")
 }

@@ -152,7 +152,7 @@ fn residual_networks_clip_and_have_gradients() {
             assert!((sum[k] - expected).abs() < 1e-9, "{} {expected}", sum[k]);
         }
         for step in
-            network.program.steps.iter().filter(|s| matches!(s.op, Op::Linear(_))).step_by(4)
+            network.program.steps.iter().filter(|s| matches!(s.op, Op::Linear(_))).step_by(6)
         {
             let Op::Linear(linear) = &step.op else { unreachable!() };
             let k = linear.weight().start + linear.weights() / 3;
@@ -292,6 +292,10 @@ fn layers_that_do_not_fit_are_named() {
     assert_eq!(wrong(vec![RELU]), "layer 0: no layer has weights");
     let empty = Layer::Residual { main: vec![], shortcut: vec![] };
     assert_eq!(wrong(vec![empty]), "layer 0: its main way computes nothing");
+    let huge = Layer::Dense { outputs: usize::MAX / 8, bias: true };
+    assert_eq!(wrong(vec![huge]), "layer 0: it is too large");
+    let two = Network::mlp(&[3, 2], Activation::Tanh, Loss::Squared).unwrap_err();
+    assert_eq!(two.to_string(), "layer 0: the loss is of one score, not of 2");
     let pool = Layer::MaxPool { size: 3, stride: 1, padding: 2 };
     assert_eq!(wrong(vec![pool]), "layer 0: the padding is more than half of the square");
 }
