@@ -42,12 +42,12 @@ fn with(mut plan: Value, changes: &[(&str, Value)]) -> Value {
 }
 
 fn experiment(plan: Value) -> Experiment {
-    Experiment::new(&serde_json::from_value::<Plan>(plan).unwrap()).unwrap()
+    Experiment::new(&serde_json::from_value::<Plan>(plan).unwrap(), None).unwrap()
 }
 
 fn refusal(plan: Value) -> String {
     let plan = serde_json::from_value::<Plan>(plan).unwrap();
-    Experiment::new(&plan).err().expect("it is refused").to_string()
+    Experiment::new(&plan, None).err().expect("it is refused").to_string()
 }
 
 /// The noise that the first answer of node 0 was debited with.
