@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use serde_json::{Value, json};
-use undertone_node::plan::{Plan, expand, overlay};
+use undertone_node::plan::{DataPlan, Plan, expand, overlay};
 use undertone_node::{Algorithm, Experiment};
 use undertone_privacy::event::Event;
 use undertone_protocol::Question;
@@ -204,7 +204,8 @@ fn every_combination_is_a_variant_and_the_last_key_runs_fastest() {
         "dimension-3-noise-sigma-1.5",
     ];
     assert_eq!(labels, expected);
-    assert_eq!(variants[2].plan.data.dimension, 3);
+    let DataPlan::Numbers(numbers) = &variants[2].plan.data else { panic!("no model") };
+    assert_eq!(numbers.dimension, 3);
     let three = json!({"data.dimension": 3.0});
     let matching: Vec<_> = variants.iter().map(|v| v.matches(three.as_object().unwrap())).collect();
     assert_eq!(matching, [false, false, true, true]);
