@@ -50,8 +50,9 @@ impl Run {
     pub fn run(self) -> Result<(String, bool), String> {
         let file = self.plan.as_deref().map_or_else(PlanFile::embedded, PlanFile::read)?;
         let variants = file.variants(&self.set)?;
-        let beside = self.plan.as_deref().and_then(Path::parent).map(Path::to_path_buf);
-        let mut library = Library::new(beside);
+        let beside = self.plan.as_deref().and_then(Path::parent);
+        let beside = beside.filter(|folder| !folder.as_os_str().is_empty());
+        let mut library = Library::new(beside.map(Path::to_path_buf));
         let check = |variant: Variant| {
             let records = library.records(&variant.plan);
             let experiment = records.and_then(|records| Experiment::new(&variant.plan, records));
