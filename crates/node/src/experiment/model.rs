@@ -143,7 +143,8 @@ impl Described {
         let given = undertone_model::Objective::<R>::outputs(&network);
         if network.loss_function() != loss || given < scores {
             let message = format!(
-                "gives {given} scores with the loss {:?}, but the records need {scores} with {loss:?}",
+                "gives {given} scores with the loss {:?}, but the records need {scores} with \
+                 {loss:?}",
                 network.loss_function()
             );
             return Err(error(message));
