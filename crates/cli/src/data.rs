@@ -111,14 +111,8 @@ impl Inspect {
         let path = Path::new(&self.file);
         let is_plan = path.extension().is_some_and(|end| end == "toml");
         let beside = path.parent().filter(|_| is_plan).map(Path::to_path_buf);
-        let library = std::env::var_os(VARIABLE).map(PathBuf::from);
-        let mut sources =
-            Sources::new(beside.into_iter().chain([PathBuf::from(".")]).chain(library));
+        let mut sources = sources(beside);
         sources.limit = self.limit;
-        #[cfg(feature = "parquet")]
-        {
-            sources.parquet = Some(undertone_parquet::columns);
-        }
         let task = if is_plan { self.plan(path)? } else { self.lone_file(&sources)? };
         let loaded = load::<f32>(&task.recipe, &sources)
             .map_err(|error| self.locate(&error, task.plan.as_deref()))?;
@@ -179,6 +173,18 @@ impl Inspect {
         let nodes = plan.network.and_then(|network| network.nodes);
         Ok(Task { recipe, notes: Vec::new(), nodes, seed: plan.seed, plan: Some(text) })
     }
+}
+
+/// Files beside something, here, and in the folder of data sets.
+#[cfg_attr(not(feature = "parquet"), allow(unused_mut, reason = "the reader is optional"))]
+pub fn sources(beside: Option<PathBuf>) -> Sources {
+    let library = std::env::var_os(VARIABLE).map(PathBuf::from);
+    let mut sources = Sources::new(beside.into_iter().chain([PathBuf::from(".")]).chain(library));
+    #[cfg(feature = "parquet")]
+    {
+        sources.parquet = Some(undertone_parquet::columns);
+    }
+    sources
 }
 
 /// The share of records that are no longer than so much.

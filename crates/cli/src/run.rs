@@ -1,9 +1,10 @@
 //! `undertone run`.
 
 pub mod file;
+mod records;
 mod results;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -12,6 +13,7 @@ use undertone_node::plan::Variant;
 use undertone_sim::{judge, run_all, world_of};
 
 use file::PlanFile;
+use records::Library;
 
 /// Run a plan: all its variants, with results, guarantees and what was expected.
 #[derive(Args)]
@@ -48,8 +50,12 @@ impl Run {
     pub fn run(self) -> Result<(String, bool), String> {
         let file = self.plan.as_deref().map_or_else(PlanFile::embedded, PlanFile::read)?;
         let variants = file.variants(&self.set)?;
+        let beside = self.plan.as_deref().and_then(Path::parent);
+        let beside = beside.filter(|folder| !folder.as_os_str().is_empty());
+        let mut library = Library::new(beside.map(Path::to_path_buf));
         let check = |variant: Variant| {
-            let experiment = Experiment::new(&variant.plan);
+            let records = library.records(&variant.plan);
+            let experiment = records.and_then(|records| Experiment::new(&variant.plan, records));
             let checked = experiment.and_then(|e| world_of(&e).map(|_| e));
             match checked {
                 Ok(experiment) => Ok((variant, experiment)),
@@ -73,10 +79,15 @@ impl Run {
         let results = results::Results { plan: &plan, outcomes: &outcomes, verdicts: &verdicts };
         let folder = self.out.join(&plan.name);
         results.write(&folder, file.text())?;
+        let assumed: String = library
+            .assumptions()
+            .iter()
+            .map(|what| format!("\nfrom the data, so taken for public: {what}\n"))
+            .collect();
         let text = match self.json {
             true => crate::output::json(&results.summary()),
-            false if self.quiet => results.text(),
-            false => format!("{}\nresults are in {}", results.text(), folder.display()),
+            false if self.quiet => format!("{}{assumed}", results.text()),
+            false => format!("{}{assumed}\nresults are in {}", results.text(), folder.display()),
         };
         Ok((text, passed))
     }

@@ -149,3 +149,62 @@ fn bad_plans_are_refused_with_place_key_and_remedy() {
         assert!(message.contains(expected), "no {expected:?} in {message}");
     }
 }
+
+const LEARNING: &str = r#"name = "people"
+seed = 1
+
+[data]
+file = "people.csv"
+target = { positive = "yes" }
+columns = [{ name = "x", kind = "number", max = 1.0 }, { name = "good", kind = "target" }]
+
+[model]
+kind = "logistic"
+
+[network]
+nodes = 3
+schedule = "exponential"
+
+[algorithm]
+name = "priv-sgp"
+step = 2.0
+sampling = "full"
+
+[privacy]
+delta = 1e-5
+clip = 1.0
+noise = { sigma = 0.01 }
+
+[run]
+rounds = 50
+precision = "f64"
+
+[evaluate]
+every = 50
+metrics = ["accuracy", "loss"]
+
+[[expected]]
+metric = "accuracy"
+min = 0.99
+"#;
+
+#[test]
+fn a_model_learns_from_a_file_beside_the_plan() {
+    let folder = folder("a_model");
+    let missing = undertone(&folder, LEARNING, &[]);
+    let text = String::from_utf8(missing.stderr).unwrap();
+    assert_eq!(missing.status.code(), Some(2), "{text}");
+    assert!(text.contains("people.csv: no such file"), "{text}");
+    let row = |k: i32| format!("{},{}\n", f64::from(k) / 10.0, if k > 0 { "yes" } else { "no" });
+    let rows: String = (-9..=9).filter(|k| *k != 0).map(row).collect();
+    std::fs::write(folder.join("people.csv"), format!("x,good\n{rows}")).unwrap();
+    let output = undertone(&folder, LEARNING, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    for word in ["for one record, replace adjacency", "50 debits", "1 of 1 expectations hold"] {
+        assert!(text.contains(word), "{word} is not in\n{text}");
+    }
+    let wrong = undertone(&folder, &LEARNING.replace("max = 1.0", "mx = 1.0"), &[]);
+    let text = String::from_utf8(wrong.stderr).unwrap();
+    assert!(text.contains("unknown field `mx`") && text.contains("plan.toml:7"), "{text}");
+}

@@ -1,91 +1,68 @@
 //! A plan that was checked: everything a driver needs to run it.
 
+mod algorithm;
 mod data;
+mod learning;
+mod model;
 mod network;
+mod pricing;
 mod protection;
+mod records;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use undertone_graph::{Family, Weights};
 use undertone_privacy::ledger::OpenError;
 use undertone_privacy::noise::Key;
-use undertone_protocol::{Domain, Sparsity, Topology};
+use undertone_protocol::Topology;
 use undertone_real::Real;
 
 use crate::oracle::Oracle;
-use crate::plan::{AlgorithmWord, NoisePlan, Plan, PlanError, Target, WeightsWord};
+use crate::plan::{AlgorithmWord, ClipPlan, DataPlan, NoisePlan, Plan, PlanError, Target};
+use learning::Learning;
 use protection::Protection;
 
+pub use algorithm::Algorithm;
+pub use learning::{Learner, Problem};
 pub use network::schedule_of;
 pub use protection::Claim;
+pub use records::{Examples, Records};
 
 /// An experiment that can be run: its numbers are in range and go together.
 pub struct Experiment {
     plan: Plan,
     algorithm: Algorithm,
     family: Option<Family>,
-    protection: Arc<Protection>,
-    /// Of nodes with budgets of their own.
-    personal: BTreeMap<u32, Arc<Protection>>,
+    kind: Kind,
 }
 
-/// An algorithm with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Algorithm {
-    /// [`Gossip`](undertone_protocol::Gossip).
-    Gossip,
-    /// [`PushSum`](undertone_protocol::PushSum).
-    PushSum,
-    /// [`RunningSum`](undertone_protocol::RunningSum).
-    RunningSum,
-    /// [`SparsePushSum`](undertone_protocol::SparsePushSum).
-    SparsePushSum {
-        /// What is sent.
-        sparsity: Sparsity,
+/// What the nodes are about.
+enum Kind {
+    /// They agree on a mean.
+    Averaging {
+        protection: Arc<Protection>,
+        /// Of nodes with budgets of their own.
+        personal: BTreeMap<u32, Arc<Protection>>,
     },
-    /// [`Surplus`](undertone_protocol::Surplus).
-    Surplus {
-        /// What is sent.
-        sparsity: Sparsity,
-        /// The share of the surplus that is put back.
-        gamma: f64,
-        /// After how many rounds.
-        window: u64,
-    },
-    /// [`TwoStage`](undertone_protocol::TwoStage).
-    TwoStage {
-        /// Where estimates stay.
-        domain: Domain,
-        /// How many.
-        steps: u64,
-        /// The size of the first.
-        first_step: f64,
-    },
+    /// They learn a model.
+    Learning(Box<Learning>),
 }
 
 impl Experiment {
-    /// Checks a variant of a plan.
-    pub fn new(plan: &Plan) -> Result<Self, PlanError> {
+    /// Checks a variant of a plan. With a model that learns from files, their records are given.
+    pub fn new(plan: &Plan, records: Option<Records>) -> Result<Self, PlanError> {
         check_run(plan)?;
-        data::check(&plan.data, plan.network.nodes)?;
         let family = network::family(&plan.network)?;
-        let algorithm = algorithm(plan)?;
-        let protection = Arc::new(Protection::new(plan, None)?);
-        let mut personal = BTreeMap::new();
-        for (index, own) in plan.privacy.iter().flat_map(|p| p.node.iter().enumerate()) {
-            let key = format!("privacy.node.{index}");
-            if own.node >= plan.network.nodes {
-                let message = format!("there are only nodes 0 to {}", plan.network.nodes - 1);
-                return Err(PlanError::new(format!("{key}.node"), message));
-            }
-            let own_protection = Protection::new(plan, Some((own, &key)))?;
-            if personal.insert(own.node, Arc::new(own_protection)).is_some() {
-                let message = format!("node {} has two budgets; leave one out", own.node);
-                return Err(PlanError::new(format!("{key}.node"), message));
-            }
-        }
-        let experiment = Self { plan: plan.clone(), algorithm, family, protection, personal };
+        check_own_budgets(plan)?;
+        let (algorithm, kind) = if plan.model.is_some() {
+            let algorithm = Algorithm::new(plan)?;
+            (algorithm, Kind::Learning(Box::new(Learning::new(plan, records)?)))
+        } else {
+            data::check(plan.data.numbers(), plan.network.nodes)?;
+            (Algorithm::new(plan)?, averaging(plan)?)
+        };
+        let experiment = Self { plan: plan.clone(), algorithm, family, kind };
         experiment.topology(plan.seed)?;
         Ok(experiment)
     }
@@ -128,32 +105,96 @@ impl Experiment {
         })
     }
 
-    /// A node's records, one after the other, as they are: for its oracle, and for an evaluator
-    /// that sees everything.
-    pub fn data(&self, seed: u64, node: u32) -> Vec<f64> {
-        data::of(&self.plan.data, seed, node)
+    /// How many numbers an estimate has.
+    pub fn dimension(&self) -> usize {
+        match &self.kind {
+            Kind::Averaging { .. } => self.plan.data.numbers().dimension,
+            Kind::Learning(learning) => learning.dimension(),
+        }
     }
 
-    /// The oracle of every node, with its data, its noise and its open ledger.
+    /// The numbers of a node that averages, one record after the other, as they are: for its
+    /// oracle, and for an evaluator that sees everything. Panics if there is a model.
+    pub fn data(&self, seed: u64, node: u32) -> Vec<f64> {
+        data::of(self.plan.data.numbers(), seed, node)
+    }
+
+    /// The oracle of every node that averages, with its data, its noise and its open ledger.
+    /// Panics if there is a model.
     pub fn oracles<R: Real>(&self, seed: u64) -> Result<Vec<Oracle<R>>, OpenError> {
+        let Kind::Averaging { protection, personal } = &self.kind else {
+            panic!("nodes that learn a model are learners");
+        };
         let open = |node| {
-            let protection = self.protection(node);
-            let private = protection.private(&self.plan.data, self.data(seed, node));
+            let protection = personal.get(&node).unwrap_or(protection);
+            let private = protection.private(self.plan.data.numbers(), self.data(seed, node));
             let (event, budget) = (protection.event.clone(), protection.budget);
             Oracle::open(node, private, event, budget, Key::from_seed(seed), Vec::new())
         };
         (0..self.nodes()).map(open).collect()
     }
 
+    /// Every node that learns, with its records, its noise and its open ledger. Panics if there is
+    /// no model, or the numbers are not those of the plan.
+    pub fn learners<R: Real>(&self, seed: u64) -> Result<Vec<Learner<R>>, PlanError> {
+        self.learning().learners(&self.plan, seed)
+    }
+
+    /// Where all nodes that learn start. Panics if there is no model.
+    pub fn initial<R: Real>(&self, seed: u64) -> Vec<R> {
+        self.learning().initial(seed)
+    }
+
+    /// What is minimised, if there is a model, for an evaluator that sees everything. Panics if the
+    /// numbers are not those of the plan.
+    pub fn problem<R: Real>(&self) -> Option<Problem<'_, R>> {
+        match &self.kind {
+            Kind::Averaging { .. } => None,
+            Kind::Learning(learning) => Some(learning.problem()),
+        }
+    }
+
     /// What the algorithm's paper claims for the noise of a node, if that is another thing than
     /// what the node's ledger promises.
     pub fn claim(&self, node: u32) -> Option<&Claim> {
-        self.protection(node).claim.as_ref()
+        match &self.kind {
+            Kind::Averaging { protection, personal } => {
+                personal.get(&node).unwrap_or(protection).claim.as_ref()
+            }
+            Kind::Learning(learning) => learning.claim(node),
+        }
     }
 
-    fn protection(&self, node: u32) -> &Protection {
-        self.personal.get(&node).unwrap_or(&self.protection)
+    fn learning(&self) -> &Learning {
+        match &self.kind {
+            Kind::Averaging { .. } => panic!("nodes without a model have nothing to learn"),
+            Kind::Learning(learning) => learning,
+        }
     }
+}
+
+fn averaging(plan: &Plan) -> Result<Kind, PlanError> {
+    let protection = Arc::new(Protection::new(plan, None)?);
+    let mut personal = BTreeMap::new();
+    for (index, own) in plan.privacy.iter().flat_map(|p| p.node.iter().enumerate()) {
+        let key = format!("privacy.node.{index}");
+        personal.insert(own.node, Arc::new(Protection::new(plan, Some((own, &key)))?));
+    }
+    Ok(Kind::Averaging { protection, personal })
+}
+
+fn check_own_budgets(plan: &Plan) -> Result<(), PlanError> {
+    let mut seen = BTreeSet::new();
+    for (index, own) in plan.privacy.iter().flat_map(|p| p.node.iter().enumerate()) {
+        let error = |message| Err(PlanError::new(format!("privacy.node.{index}.node"), message));
+        if own.node >= plan.network.nodes {
+            return error(format!("there are only nodes 0 to {}", plan.network.nodes - 1));
+        }
+        if !seen.insert(own.node) {
+            return error(format!("node {} has two budgets; leave one out", own.node));
+        }
+    }
+    Ok(())
 }
 
 fn check_run(plan: &Plan) -> Result<(), PlanError> {
@@ -177,92 +218,56 @@ fn check_run(plan: &Plan) -> Result<(), PlanError> {
     if plan.evaluate.metrics.is_empty() {
         return error("evaluate.metrics", "needs at least one metric, such as \"residual\"");
     }
-    let two_stage = plan.algorithm.name == AlgorithmWord::TwoStage;
-    if two_stage && plan.evaluate.target == Target::Released {
+    let steps = plan.algorithm.name == AlgorithmWord::TwoStage || plan.algorithm.name.learns();
+    if steps && plan.evaluate.target == Target::Released {
         return error("evaluate.target", "gradient steps have no released mean; take \"data\"");
+    }
+    check_kind(plan)
+}
+
+/// Whether all parts of a plan are about a model, or none.
+fn check_kind(plan: &Plan) -> Result<(), PlanError> {
+    let error = |key: &str, message: String| Err(PlanError::new(key, message));
+    let (name, learns) = (word(plan.algorithm.name), plan.model.is_some());
+    match (learns, plan.algorithm.name.learns()) {
+        (false, true) => {
+            let message = format!("{name} learns one; add [model] with kind = \"logistic\"");
+            return error("model", message);
+        }
+        (true, false) => {
+            let message = format!("{name} has no gradients; take priv-sgp, dp2-sgd or dsgd");
+            return error("algorithm.name", message);
+        }
+        _ => {}
+    }
+    if let (false, DataPlan::Records(_)) = (learns, &plan.data) {
+        let message = "averages need numbers: source = \"uniform\" with a dimension, or values; \
+                       records need a [model]";
+        return error("data", message.into());
+    }
+    if let Some(metric) = plan.evaluate.metrics.iter().find(|metric| !metric.is_of(learns)) {
+        let (what, other) = match learns {
+            true => ("averages", "loss, accuracy, node-loss, node-accuracy or consensus-error"),
+            false => ("models", "residual, mean-error, loss or consensus-error"),
+        };
+        let message = format!("{} is a metric of {what}; take {other}", metric.name());
+        return error("evaluate.metrics", message);
+    }
+    let privacy = plan.privacy.as_ref();
+    if let (false, Some(ClipPlan::Norm(_))) = (learns, privacy.map(|privacy| privacy.clip)) {
+        let message = "records are clipped to a set, such as { clip = \"box\", radius = 1.0 }";
+        return error("privacy.clip", message.into());
+    }
+    if !learns && privacy.is_some_and(|privacy| privacy.adjacency.is_some()) {
+        return error("privacy.adjacency", "averages hide replacement; leave it out".into());
     }
     Ok(())
 }
 
-/// Which keys an algorithm takes, and what they are.
-fn algorithm(plan: &Plan) -> Result<Algorithm, PlanError> {
-    use AlgorithmWord as Word;
-    let written = &plan.algorithm;
-    let name = written.name;
-    let sparse = matches!(name, Word::SparsePushSum | Word::Surplus);
-    let mixes = matches!(name, Word::Gossip | Word::TwoStage);
-    let two_stage = name == Word::TwoStage;
-    for (key, given, taken) in [
-        ("algorithm.sparsity", written.sparsity.is_some(), sparse),
-        ("algorithm.gamma", written.gamma.is_some(), name == Word::Surplus),
-        ("algorithm.window", written.window.is_some(), name == Word::Surplus),
-        ("algorithm.steps", written.steps.is_some(), two_stage),
-        ("algorithm.printed", written.printed.is_some(), two_stage),
-        ("network.weights", plan.network.weights.is_some(), mixes),
-        ("network.lazy", plan.network.lazy.is_some(), mixes),
-    ] {
-        let required =
-            taken && !["algorithm.window", "algorithm.printed", "network.lazy"].contains(&key);
-        let word = serde_json::to_value(name).expect("a word is plain data");
-        if given && !taken {
-            return Err(PlanError::new(key, format!("{word} does not take it; leave it out")));
-        }
-        if required && !given {
-            return Err(PlanError::new(key, format!("{word} needs it")));
-        }
-    }
-    if plan.network.weights == Some(WeightsWord::Out) {
-        let message =
-            "what a node takes in has to sum to one; take metropolis, laplacian-max or in";
-        return Err(PlanError::new("network.weights", message));
-    }
-    Ok(match name {
-        Word::Gossip => Algorithm::Gossip,
-        Word::PushSum => Algorithm::PushSum,
-        Word::RunningSum => Algorithm::RunningSum,
-        Word::SparsePushSum => Algorithm::SparsePushSum { sparsity: sparsity(plan)? },
-        Word::Surplus => {
-            let gamma = written.gamma.unwrap_or(f64::NAN);
-            if !(gamma > 0.0 && gamma < 1.0) {
-                let message = format!("must be above 0 and below 1, got {gamma}; try 0.1");
-                return Err(PlanError::new("algorithm.gamma", message));
-            }
-            let window = written.window.or(plan.network.window).unwrap_or(1);
-            if window == 0 {
-                return Err(PlanError::new("algorithm.window", "must be at least 1"));
-            }
-            Algorithm::Surplus { sparsity: sparsity(plan)?, gamma, window }
-        }
-        Word::TwoStage => {
-            let steps = written.steps.unwrap_or(0);
-            if steps == 0 || steps > plan.run.rounds {
-                let message = format!(
-                    "must be at least 1 and at most run.rounds ({}), got {steps}",
-                    plan.run.rounds
-                );
-                return Err(PlanError::new("algorithm.steps", message));
-            }
-            let domain = protection::bound(plan).domain();
-            let first_step = protection::first_step(&plan.data);
-            Algorithm::TwoStage { domain, steps, first_step }
-        }
-    })
-}
-
-fn sparsity(plan: &Plan) -> Result<Sparsity, PlanError> {
-    let unsent = plan.algorithm.sparsity.unwrap_or(f64::NAN);
-    let error = |message: String| Err(PlanError::new("algorithm.sparsity", message));
-    if !(0.0..1.0).contains(&unsent) {
-        return error(format!(
-            "is the share of coordinates that are not sent, at least 0 and below 1, got {unsent}"
-        ));
-    }
-    let dimension = plan.data.dimension;
-    let sent = ((1.0 - unsent) * dimension as f64).round() as usize;
-    if sent == 0 {
-        return error(format!("leaves none of {dimension} coordinates to send; take less"));
-    }
-    Ok(if sent == dimension { Sparsity::Full } else { Sparsity::Exactly(sent) })
+/// As in a plan.
+fn word(name: AlgorithmWord) -> String {
+    let word = serde_json::to_value(name).expect("a word is plain data");
+    word.as_str().unwrap_or_default().into()
 }
 
 /// Whether somebody chose the noise, so that the budget follows from it.

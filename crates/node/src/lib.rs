@@ -29,6 +29,8 @@ mod oracle;
 pub mod plan;
 mod private;
 
-pub use experiment::{Algorithm, Claim, Experiment, schedule_of};
+pub use experiment::{
+    Algorithm, Claim, Examples, Experiment, Learner, Problem, Records, schedule_of,
+};
 pub use oracle::{Oracle, OracleError};
 pub use private::{Bound, Noise, Private, PrivateGradients, PrivateSteps, PrivateVector};

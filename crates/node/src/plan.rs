@@ -2,16 +2,20 @@
 //!
 //! Keys are in kebab case and unknown ones are refused. No privacy parameter has a default.
 
+mod algorithm;
 mod band;
+mod data;
 mod expand;
+mod privacy;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::private::Bound;
-
+pub use algorithm::{AlgorithmPlan, AlgorithmWord, SamplingWord, StepPlan};
 pub use band::{At, Expected};
+pub use data::{DataPlan, DrawnPlan, DrawnWord, NumbersPlan, SourceWord};
 pub use expand::{Variant, expand, overlay};
+pub use privacy::{ClipPlan, NodeBudget, NoisePlan, PrivacyPlan};
 
 /// Everything about an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +30,9 @@ pub struct Plan {
     pub network: NetworkPlan,
     /// What the nodes have.
     pub data: DataPlan,
+    /// What they learn from it; nothing if absent, and then they agree on a mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Map<String, Value>>,
     /// What they do.
     pub algorithm: AlgorithmPlan,
     /// What they hide; nothing if absent.
@@ -119,150 +126,6 @@ pub enum WeightsWord {
     Out,
 }
 
-/// `[data]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct DataPlan {
-    /// Where numbers are drawn from; nothing if there are `values`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<SourceWord>,
-    /// Numbers of a record.
-    pub dimension: usize,
-    /// Records of a node; one if not given.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub records: u64,
-    /// Of `uniform`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub low: Option<f64>,
-    /// Of `uniform`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub high: Option<f64>,
-    /// Of `truncated-gaussian`: the mean before it is truncated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mean: Option<f64>,
-    /// Of `truncated-gaussian`: nothing is farther from zero.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub radius: Option<f64>,
-    /// The numbers themselves, a row for each node, its records one after the other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub values: Option<Vec<Vec<f64>>>,
-}
-
-/// Where data is drawn from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SourceWord {
-    /// Normal with unit variance, redrawn until it is within the radius.
-    TruncatedGaussian,
-    /// Uniform between `low` and `high`.
-    Uniform,
-}
-
-/// `[algorithm]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct AlgorithmPlan {
-    /// Which.
-    pub name: AlgorithmWord,
-    /// The share of coordinates that is not sent: `q` of paper 001.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sparsity: Option<f64>,
-    /// The share of the surplus that is put back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gamma: Option<f64>,
-    /// After how many rounds that happens; the network's window if not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<u64>,
-    /// How many gradient steps there are before averaging.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steps: Option<u64>,
-    /// Whether the last step is sent without noise, as paper 004 prints it (CE-1).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub printed: Option<bool>,
-}
-
-/// The algorithms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AlgorithmWord {
-    /// Averaging with symmetric weights.
-    Gossip,
-    /// Averaging over directed graphs.
-    PushSum,
-    /// Push-sum over links that lose messages.
-    RunningSum,
-    /// Push-sum that sends some coordinates only.
-    SparsePushSum,
-    /// Paper 001's consensus.
-    Surplus,
-    /// Paper 004's gradient descent.
-    TwoStage,
-}
-
-/// `[privacy]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct PrivacyPlan {
-    /// The budget; not given if the noise is, for then it follows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epsilon: Option<f64>,
-    /// The budget.
-    pub delta: f64,
-    /// What records are clipped to.
-    pub clip: Bound,
-    /// How the noise is chosen.
-    pub noise: NoisePlan,
-    /// Nodes with budgets of their own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub node: Vec<NodeBudget>,
-}
-
-/// `[[privacy.node]]`: a budget of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct NodeBudget {
-    /// Whose.
-    pub node: u32,
-    /// The budget.
-    pub epsilon: f64,
-    /// The budget.
-    pub delta: f64,
-}
-
-/// How noise is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", try_from = "Value")]
-pub enum NoisePlan {
-    /// The least that keeps the budget, as proved.
-    Sound,
-    /// What the algorithm's paper says; the true price is computed and stated.
-    Paper,
-    /// This standard deviation; zero is no noise and no guarantee.
-    #[serde(untagged)]
-    Fixed {
-        /// The standard deviation.
-        sigma: f64,
-    },
-}
-
-impl TryFrom<Value> for NoisePlan {
-    type Error = String;
-
-    fn try_from(value: Value) -> Result<Self, String> {
-        let sigma = |table: &Map<String, Value>| match table.len() {
-            1 => table.get("sigma").and_then(Value::as_f64),
-            _ => None,
-        };
-        match &value {
-            Value::String(word) if word == "sound" => Some(Self::Sound),
-            Value::String(word) if word == "paper" => Some(Self::Paper),
-            Value::Object(table) => sigma(table).map(|sigma| Self::Fixed { sigma }),
-            _ => None,
-        }
-        .ok_or_else(|| format!("noise is \"sound\", \"paper\" or {{ sigma = 1.0 }}, not {value}"))
-    }
-}
-
 /// `[run]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -307,15 +170,23 @@ pub struct EvaluatePlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
+    /// The share of held-out records (of all, if none is held out) whose sign or class the mean of
+    /// the estimates predicts.
+    Accuracy,
     /// Norm of all estimates less their own mean.
     ConsensusError,
-    /// Half the squared distance between an estimate and a record, averaged over all pairs: what
-    /// mean estimation minimises.
+    /// Of a model: the mean loss of the training records at the mean of the estimates. Without one:
+    /// half the squared distance between an estimate and a record, averaged over all pairs, which
+    /// is what mean estimation minimises.
     Loss,
     /// `|mean of the estimates - mean of the data|^2 / |mean of the data|^2`.
     MeanError,
-    /// The same for the estimate of node 0.
+    /// The accuracy of the node that has the lowest.
+    NodeAccuracy,
+    /// The same as the mean error for the estimate of node 0.
     NodeError,
+    /// The loss of the node that has the highest.
+    NodeLoss,
     /// Norm of all estimates less the target, over that at round 0.
     RelativeResidual,
     /// Norm of all estimates less the target.
@@ -326,12 +197,26 @@ impl Metric {
     /// As in a plan.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Accuracy => "accuracy",
             Self::ConsensusError => "consensus-error",
             Self::Loss => "loss",
             Self::MeanError => "mean-error",
+            Self::NodeAccuracy => "node-accuracy",
             Self::NodeError => "node-error",
+            Self::NodeLoss => "node-loss",
             Self::RelativeResidual => "relative-residual",
             Self::Residual => "residual",
+        }
+    }
+
+    /// Whether it is one of models, of averages, or of both.
+    pub fn is_of(self, learning: bool) -> bool {
+        match self {
+            Self::Accuracy | Self::NodeAccuracy | Self::NodeLoss => learning,
+            Self::ConsensusError | Self::Loss => true,
+            Self::MeanError | Self::NodeError | Self::RelativeResidual | Self::Residual => {
+                !learning
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use serde_json::{Value, json};
-use undertone_node::plan::{Plan, expand, overlay};
+use undertone_node::plan::{DataPlan, Plan, expand, overlay};
 use undertone_node::{Algorithm, Experiment};
 use undertone_privacy::event::Event;
 use undertone_protocol::Question;
@@ -42,12 +42,12 @@ fn with(mut plan: Value, changes: &[(&str, Value)]) -> Value {
 }
 
 fn experiment(plan: Value) -> Experiment {
-    Experiment::new(&serde_json::from_value::<Plan>(plan).unwrap()).unwrap()
+    Experiment::new(&serde_json::from_value::<Plan>(plan).unwrap(), None).unwrap()
 }
 
 fn refusal(plan: Value) -> String {
     let plan = serde_json::from_value::<Plan>(plan).unwrap();
-    Experiment::new(&plan).err().expect("it is refused").to_string()
+    Experiment::new(&plan, None).err().expect("it is refused").to_string()
 }
 
 /// The noise that the first answer of node 0 was debited with.
@@ -204,7 +204,8 @@ fn every_combination_is_a_variant_and_the_last_key_runs_fastest() {
         "dimension-3-noise-sigma-1.5",
     ];
     assert_eq!(labels, expected);
-    assert_eq!(variants[2].plan.data.dimension, 3);
+    let DataPlan::Numbers(numbers) = &variants[2].plan.data else { panic!("no model") };
+    assert_eq!(numbers.dimension, 3);
     let three = json!({"data.dimension": 3.0});
     let matching: Vec<_> = variants.iter().map(|v| v.matches(three.as_object().unwrap())).collect();
     assert_eq!(matching, [false, false, true, true]);
@@ -228,4 +229,158 @@ fn variants_and_bands_that_mean_nothing_are_refused() {
     assert_eq!(nobody, "expected.0: {\"seed\":7} matches no variant");
     let half = band(json!({"metric": "residual", "max": 1.0, "of": {"seed": 1}}));
     assert_eq!(half, "expected.0: a ratio needs both `of` and `over`");
+}
+
+fn learning() -> Value {
+    json!({
+        "name": "test", "seed": 1,
+        "network": {"nodes": 4, "schedule": "exponential"},
+        "data": {"source": "census", "records": 400, "holdout": 40},
+        "model": {"kind": "logistic"},
+        "algorithm": {"name": "priv-sgp", "step": 0.5, "batch": 10, "sampling": "poisson"},
+        "privacy": {"epsilon": 1.0, "delta": 1e-5, "clip": 1.0, "noise": "sound"},
+        "run": {"rounds": 50, "precision": "f64"},
+        "evaluate": {"metrics": ["loss", "accuracy"]},
+    })
+}
+
+#[test]
+fn what_does_not_go_with_a_model_is_said() {
+    let without = |key: &str| {
+        let mut plan = learning();
+        plan.as_object_mut().unwrap().remove(key);
+        plan
+    };
+    for (plan, expected) in [
+        (without("model"), "model: priv-sgp learns one; add [model]"),
+        (with(learning(), &[("algorithm.name", json!("push-sum"))]), "has no gradients; take"),
+        (
+            with(learning(), &[("algorithm.batch", json!(91))]),
+            "algorithm.batch: is 91, but node 0 has \
+         only 90 records",
+        ),
+        (with(learning(), &[("algorithm.batch", Value::Null)]), "algorithm.batch: is needed"),
+        (
+            with(learning(), &[("algorithm.step", Value::Null)]),
+            "algorithm.step: \"priv-sgp\" needs",
+        ),
+        (with(learning(), &[("algorithm.step", json!(-1.0))]), "algorithm.step: steps must be pos"),
+        (
+            with(learning(), &[("algorithm.sampling", json!("full"))]),
+            "algorithm.batch: the batch is",
+        ),
+        (with(learning(), &[("algorithm.sampling", Value::Null)]), "algorithm.sampling: priv-sgp"),
+        (
+            with(learning(), &[("algorithm.rounds-of-gradients", json!(51))]),
+            "at most run.rounds (50)",
+        ),
+        (with(learning(), &[("algorithm.name", json!("dsgd"))]), "network.weights: \"dsgd\" needs"),
+        (
+            with(learning(), &[("model.kind", json!("softmax"))]),
+            "model.kind: is not for these records, \
+         whose targets are signs; take logistic",
+        ),
+        (
+            with(learning(), &[("model.kind", json!("forest"))]),
+            "model.kind: \"forest\" is no model",
+        ),
+        (
+            with(learning(), &[("model.features", json!(7))]),
+            "model.features: is 7, but the records have \
+         105",
+        ),
+        (with(learning(), &[("model.kind", json!("cnn"))]), "model: "),
+        (
+            with(learning(), &[("privacy.clip", json!({"clip": "box", "radius": 1.0}))]),
+            "privacy.clip: with a model it is the norm",
+        ),
+        (with(learning(), &[("privacy.clip", json!(0.0))]), "privacy.clip: "),
+        (with(learning(), &[("privacy.epsilon", Value::Null)]), "privacy.epsilon: is needed"),
+        (with(learning(), &[("privacy.noise", json!("paper"))]), "privacy.noise: theorem 2"),
+        (
+            with(
+                learning(),
+                &[
+                    ("privacy.adjacency", json!("add-remove")),
+                    ("algorithm.sampling", json!("fixed-size")),
+                ],
+            ),
+            "privacy.adjacency: batches",
+        ),
+        (
+            with(learning(), &[("evaluate.metrics", json!(["residual"]))]),
+            "residual is a metric of aver",
+        ),
+        (with(learning(), &[("data.holdout", json!(400))]), "data.holdout: 400 of 400"),
+        (with(learning(), &[("data.classes", json!(3))]), "data.classes: this source does not"),
+        (
+            with(learning(), &[("data", json!({"file": "people.csv"}))]),
+            "data: its records are in files",
+        ),
+        (with(learning(), &[("data", consensus()["data"].clone())]), "data.source: a model learns"),
+        (
+            with(
+                learning(),
+                &[
+                    (
+                        "data",
+                        json!({"source": "linear-regression", "records": 40,
+                                            "features": 3}),
+                    ),
+                    ("model.kind", json!("linear")),
+                ],
+            ),
+            "accuracy is of signs and classes",
+        ),
+        (with(consensus(), &[("data", learning()["data"].clone())]), "data: averages need numbers"),
+        (
+            with(consensus(), &[("privacy.clip", json!(1.0))]),
+            "privacy.clip: records are clipped to a",
+        ),
+        (
+            with(consensus(), &[("evaluate.metrics", json!(["accuracy"]))]),
+            "accuracy is a metric of mod",
+        ),
+    ] {
+        let found = refusal(plan);
+        assert!(found.contains(expected), "{found}\n{expected}");
+    }
+}
+
+#[test]
+fn learners_have_the_noise_of_their_own_budgets() {
+    let plan =
+        with(learning(), &[("privacy.node", json!([{"node": 2, "epsilon": 0.1, "delta": 1e-6}]))]);
+    let experiment = experiment(plan);
+    let learners = experiment.learners::<f64>(1).unwrap();
+    let epsilons: Vec<f64> =
+        learners.iter().map(|learner| learner.oracle.guarantee().epsilon.get()).collect();
+    for (node, epsilon) in epsilons.iter().enumerate() {
+        let budget = if node == 2 { 0.1 } else { 1.0 };
+        assert!(*epsilon <= budget && *epsilon > 0.999 * budget, "{epsilons:?}");
+    }
+    assert_eq!((learners[0].records, learners[0].divisor), (90, 10.0));
+    assert_eq!(experiment.dimension(), 105);
+}
+
+/// What paper 003 takes for the noise of its run on CIFAR-10, and claims for another noise.
+#[test]
+fn the_paper_s_noise_comes_with_its_claim_and_its_price() {
+    let paper = with(
+        learning(),
+        &[
+            ("algorithm.sampling", json!("single")),
+            ("algorithm.batch", json!(1)),
+            ("privacy.noise", json!("paper")),
+        ],
+    );
+    let found = experiment(paper.clone());
+    assert_eq!(found.claim(0).unwrap().epsilon.get(), 1.0);
+    let price = found.learners::<f64>(1).unwrap()[0].oracle.guarantee().epsilon.get();
+    assert!(price > 1.0, "{price}");
+    let fixed =
+        with(paper, &[("privacy.noise", json!({"sigma": 2.0})), ("privacy.epsilon", Value::Null)]);
+    // 0.372403 sqrt(50 ln 1e5) / (90 * 2)
+    let claimed = experiment(fixed).claim(0).unwrap().epsilon.get();
+    assert!((claimed - 0.049_638_2).abs() < 1e-5, "{claimed}");
 }

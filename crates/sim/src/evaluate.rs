@@ -4,6 +4,8 @@
 //! All sums run in order of nodes and coordinates, in double precision, on one thread: the same
 //! states give the same bits (invariant I5).
 
+mod learning;
+
 use std::collections::BTreeMap;
 
 use undertone_node::Experiment;
@@ -15,9 +17,37 @@ use undertone_real::Real;
 pub type Metrics = BTreeMap<String, f64>;
 
 /// Measures how far the nodes are from where they should be.
-#[derive(Debug)]
-pub struct Evaluator {
-    wanted: Vec<Metric>,
+pub struct Evaluator<'a> {
+    experiment: &'a Experiment,
+    /// Of nodes that average.
+    averages: Option<Averages>,
+}
+
+impl<'a> Evaluator<'a> {
+    /// Looks at all data of an experiment.
+    pub fn new(experiment: &'a Experiment, seed: u64) -> Self {
+        let averaging = experiment.plan().model.is_none();
+        Self { experiment, averages: averaging.then(|| Averages::new(experiment, seed)) }
+    }
+
+    /// All metrics of the plan. The first call is that of round 0: estimates of averages are then
+    /// what was released, and nothing is mixed yet.
+    pub fn measure<'n, P, R, I>(&mut self, nodes: I) -> Metrics
+    where
+        P: Synchronous<R> + 'n,
+        R: Real,
+        I: IntoIterator<Item = &'n P> + Clone,
+    {
+        let wanted = &self.experiment.plan().evaluate.metrics;
+        match &mut self.averages {
+            Some(averages) => averages.measure(wanted, nodes),
+            None => learning::measure(self.experiment, wanted, nodes),
+        }
+    }
+}
+
+/// What averages are compared with.
+struct Averages {
     /// The mean of the data.
     truth: Vec<f64>,
     /// The mean of the records' squared norms.
@@ -29,33 +59,28 @@ pub struct Evaluator {
     first: Option<f64>,
 }
 
-impl Evaluator {
-    /// Looks at all data of an experiment.
-    pub fn new(experiment: &Experiment, seed: u64) -> Self {
-        let dimension = experiment.plan().data.dimension;
-        let (mut sum, mut squares) = (vec![0.0; dimension], 0.0);
+impl Averages {
+    fn new(experiment: &Experiment, seed: u64) -> Self {
+        let dimension = experiment.dimension();
+        let (mut sum, mut squares, mut count) = (vec![0.0; dimension], 0.0, 0.0);
         for node in 0..experiment.nodes() {
             for record in experiment.data(seed, node).chunks_exact(dimension) {
                 sum.iter_mut().zip(record).for_each(|(sum, v)| *sum += v);
                 squares += record.iter().map(|v| v * v).sum::<f64>();
+                count += 1.0;
             }
         }
-        let count = f64::from(experiment.nodes()) * experiment.plan().data.records as f64;
         let truth: Vec<f64> = sum.iter().map(|sum| sum / count).collect();
-        let evaluate = &experiment.plan().evaluate;
         Self {
-            wanted: evaluate.metrics.clone(),
             target: truth.clone(),
             truth,
             moment: squares / count,
-            target_is_released: evaluate.target == Target::Released,
+            target_is_released: experiment.plan().evaluate.target == Target::Released,
             first: None,
         }
     }
 
-    /// All metrics of the plan. The first call is that of round 0: estimates are then what was
-    /// released, and nothing is mixed yet.
-    pub fn measure<'a, P, R, I>(&mut self, nodes: I) -> Metrics
+    fn measure<'a, P, R, I>(&mut self, wanted: &[Metric], nodes: I) -> Metrics
     where
         P: Synchronous<R> + 'a,
         R: Real,
@@ -81,8 +106,11 @@ impl Evaluator {
             }
             Metric::RelativeResidual => residual / first,
             Metric::Residual => residual,
+            Metric::Accuracy | Metric::NodeAccuracy | Metric::NodeLoss => {
+                unreachable!("a checked plan without a model has none of these")
+            }
         };
-        self.wanted.iter().map(|metric| (metric.name().to_string(), measure(metric))).collect()
+        wanted.iter().map(|metric| (metric.name().to_string(), measure(metric))).collect()
     }
 }
 

@@ -5,11 +5,11 @@ mod by_time;
 pub use by_time::world_of;
 
 use undertone_node::plan::Precision;
-use undertone_node::{Algorithm, Claim, Experiment, Oracle, OracleError};
-use undertone_privacy::ledger::{Guarantee, OpenError};
+use undertone_node::{Algorithm, Claim, Experiment, Learner, Oracle, OracleError};
+use undertone_privacy::ledger::{Guarantee, OpenError, Store};
 use undertone_protocol::{
-    Gossip, PushSum, RunningSum, SparsePushSum, Surplus, Synchronous, Topology, TopologyError,
-    TwoStage, Wirings,
+    Dsgd, Gossip, PrivSgp, PushSum, RunningSum, SparsePushSum, Steps, Surplus, Synchronous,
+    Topology, TopologyError, TwoStage, Wirings,
 };
 use undertone_real::Real;
 use undertone_trace::{Record, SCHEMA, hash_of};
@@ -104,20 +104,31 @@ fn run_as<R: Real>(
     seed: u64,
     watch: &mut Watch<'_>,
 ) -> Result<Run, RunError> {
-    let d = experiment.plan().data.dimension;
+    let d = experiment.dimension();
     let job = Job { experiment, seed };
     match experiment.algorithm() {
-        Algorithm::Gossip => job.drive(|| Gossip::<R>::new(d), watch),
-        Algorithm::PushSum => job.drive(|| PushSum::<R>::new(d), watch),
-        Algorithm::RunningSum => job.drive(|| RunningSum::<R>::new(d), watch),
+        Algorithm::Dsgd { step, rounds } => {
+            let node = |start: &[R], steps, _| Dsgd::new(start, steps);
+            job.learn(Steps { rounds, size: step, divisor: 1.0 }, node, watch)
+        }
+        Algorithm::Gossip => job.average(|| Gossip::<R>::new(d), watch),
+        Algorithm::PrivSgp { step, rounds, reduced } => {
+            let node = |start: &[R], steps, records| match reduced {
+                false => PrivSgp::new(start, steps),
+                true => PrivSgp::new(start, steps).with_reduction(records),
+            };
+            job.learn(Steps { rounds, size: step, divisor: 1.0 }, node, watch)
+        }
+        Algorithm::PushSum => job.average(|| PushSum::<R>::new(d), watch),
+        Algorithm::RunningSum => job.average(|| RunningSum::<R>::new(d), watch),
         Algorithm::SparsePushSum { sparsity } => {
-            job.drive(|| SparsePushSum::<R>::new(d, sparsity, seed), watch)
+            job.average(|| SparsePushSum::<R>::new(d, sparsity, seed), watch)
         }
         Algorithm::Surplus { sparsity, gamma, window } => {
-            job.drive(|| Surplus::<R>::new(d, sparsity, seed, window, gamma), watch)
+            job.average(|| Surplus::<R>::new(d, sparsity, seed, window, gamma), watch)
         }
         Algorithm::TwoStage { domain, steps, first_step } => {
-            job.drive(|| TwoStage::<R>::new(d, domain, steps, first_step), watch)
+            job.average(|| TwoStage::<R>::new(d, domain, steps, first_step), watch)
         }
     }
 }
@@ -128,18 +139,64 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn drive<R, P>(&self, node: impl Fn() -> P, watch: &mut Watch<'_>) -> Result<Run, RunError>
+    /// Nodes that agree on a mean.
+    fn average<R, P>(&self, node: impl Fn() -> P, watch: &mut Watch<'_>) -> Result<Run, RunError>
     where
         R: Real,
         P: Synchronous<R> + Send + Sync,
     {
-        let Self { experiment, seed } = *self;
         (watch.record)(self.start());
-        let topology =
-            experiment.topology(seed).map_err(|source| RunError::Plan { seed, source })?;
-        let oracles = experiment.oracles(seed)?;
-        let nodes = (0..experiment.nodes()).map(|_| node()).collect();
-        let world = world_of(experiment).map_err(|source| RunError::Plan { seed, source })?;
+        let topology = self.topology()?;
+        let oracles = self.experiment.oracles(self.seed)?;
+        let nodes = oracles.iter().map(|_| node()).collect();
+        self.drive(nodes, oracles, topology, watch)
+    }
+
+    /// Nodes that learn a model. A node is made of where all start, its steps, and how many records
+    /// it has.
+    fn learn<R, P>(
+        &self,
+        steps: Steps,
+        node: impl Fn(&[R], Steps, usize) -> P,
+        watch: &mut Watch<'_>,
+    ) -> Result<Run, RunError>
+    where
+        R: Real,
+        P: Synchronous<R> + Send + Sync,
+    {
+        (watch.record)(self.start());
+        let topology = self.topology()?;
+        let seed = self.seed;
+        let learners = self.experiment.learners(seed);
+        let learners = learners.map_err(|source| RunError::Plan { seed, source })?;
+        let start = self.experiment.initial::<R>(seed);
+        let split = |learner: Learner<R>| {
+            let steps = Steps { divisor: learner.divisor, ..steps };
+            (node(&start, steps, learner.records), learner.oracle)
+        };
+        let (nodes, oracles) = learners.into_iter().map(split).unzip();
+        self.drive(nodes, oracles, topology, watch)
+    }
+
+    fn topology(&self) -> Result<Topology, RunError> {
+        let Self { experiment, seed } = *self;
+        experiment.topology(seed).map_err(|source| RunError::Plan { seed, source })
+    }
+
+    fn drive<R, S, P>(
+        &self,
+        nodes: Vec<P>,
+        oracles: Vec<Oracle<R, S>>,
+        topology: Topology,
+        watch: &mut Watch<'_>,
+    ) -> Result<Run, RunError>
+    where
+        R: Real,
+        S: Store + Send,
+        P: Synchronous<R> + Send + Sync,
+    {
+        let seed = self.seed;
+        let world = world_of(self.experiment).map_err(|source| RunError::Plan { seed, source })?;
         match world {
             None => self.in_step(nodes, oracles, topology, watch),
             Some(world) => self.by_time(nodes, oracles, topology, world, watch),
@@ -147,18 +204,20 @@ impl Job<'_> {
     }
 
     /// All nodes in step over ideal links.
-    fn in_step<R, P>(
+    fn in_step<R, S, P>(
         &self,
         nodes: Vec<P>,
-        mut oracles: Vec<Oracle<R>>,
+        mut oracles: Vec<Oracle<R, S>>,
         topology: Topology,
         watch: &mut Watch<'_>,
     ) -> Result<Run, RunError>
     where
         R: Real,
+        S: Store + Send,
         P: Synchronous<R> + Send + Sync,
     {
         let plan = self.experiment.plan();
+        let learns = plan.model.is_some();
         let mut wirings = Wirings::new(topology, 1);
         let mut nodes = Lockstep::new(nodes);
         let asking = nodes.nodes()[0].asking_rounds();
@@ -166,13 +225,17 @@ impl Job<'_> {
         loop {
             let round = nodes.round();
             let last = round == plan.run.rounds;
-            if !last && round < asking {
+            let looks_now = last || round.is_multiple_of(plan.evaluate.every);
+            if learns && looks_now {
+                looks.take(round, None, nodes.traffic(), nodes.nodes());
+            }
+            if !last && round < asking && !(learns && looks.is_done()) {
                 nodes
-                    .ask(&mut oracles, |oracle: &mut Oracle<R>, question| oracle.answer(question))
+                    .ask(&mut oracles, |oracle, question| oracle.answer(question))
                     .map_err(|source| RunError::Oracle { round, source })?;
             }
-            // Round 0 is looked at when the first answers are there: what was released.
-            if last || round.is_multiple_of(plan.evaluate.every) {
+            // Averages are looked at when the first answers are there: what was released.
+            if !learns && looks_now {
                 looks.take(round, None, nodes.traffic(), nodes.nodes());
             }
             if last || looks.is_done() {
@@ -190,12 +253,12 @@ impl Job<'_> {
     }
 
     /// The last lines of the trace, and the result.
-    fn finish<'o, R: Real>(
+    fn finish<'o, R: Real, S: Store + 'o>(
         &self,
         points: Vec<Point>,
         rounds: u64,
         traffic: Traffic,
-        oracles: impl Iterator<Item = &'o Oracle<R>>,
+        oracles: impl Iterator<Item = &'o Oracle<R, S>>,
         notes: Vec<String>,
         watch: &mut Watch<'_>,
     ) -> Run {
@@ -236,7 +299,7 @@ impl Job<'_> {
 
 /// What the evaluator has seen so far.
 struct Looks<'w, 'a> {
-    evaluator: Evaluator,
+    evaluator: Evaluator<'w>,
     points: Vec<Point>,
     stop_below: Option<f64>,
     rounds: u64,
@@ -246,7 +309,7 @@ struct Looks<'w, 'a> {
 }
 
 impl<'w, 'a> Looks<'w, 'a> {
-    fn new(job: &Job<'_>, watch: &'w mut Watch<'a>) -> Self {
+    fn new(job: &Job<'w>, watch: &'w mut Watch<'a>) -> Self {
         let plan = job.experiment.plan();
         Self {
             evaluator: Evaluator::new(job.experiment, job.seed),

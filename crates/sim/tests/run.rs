@@ -26,7 +26,7 @@ fn plan(algorithm: Value) -> Value {
 
 fn outcomes(plan: &Value, threads: usize) -> Vec<Outcome> {
     let check = |variant: Variant| {
-        let experiment = Experiment::new(&variant.plan).unwrap();
+        let experiment = Experiment::new(&variant.plan, None).unwrap();
         (variant, experiment)
     };
     let experiments: Vec<_> = expand(plan).unwrap().into_iter().map(check).collect();

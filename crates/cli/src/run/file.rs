@@ -3,10 +3,14 @@
 use std::ops::Range;
 use std::path::Path;
 
+use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use undertone_node::plan::{Plan, PlanError, Variant, expand, overlay};
+use undertone_data::Recipe;
+use undertone_node::plan::{
+    DrawnPlan, DrawnWord, NumbersPlan, Plan, PlanError, Variant, expand, overlay,
+};
 
 /// A plan file, of the right structure.
 pub struct PlanFile {
@@ -40,7 +44,10 @@ impl PlanFile {
     }
 
     fn parse(name: String, text: String) -> Result<Self, String> {
-        let value = toml::from_str::<Plan>(&text).and_then(|_| toml::from_str::<Value>(&text));
+        let value = toml::from_str::<Value>(&text).and_then(|value| {
+            check_data(&value, &text)?;
+            toml::from_str::<Plan>(&text).map(|_| value)
+        });
         match value {
             Ok(value) => Ok(Self { name, text, value }),
             Err(error) => {
@@ -75,6 +82,9 @@ impl PlanFile {
 
     /// What is wrong with a variant, and where in the file.
     pub fn locate(&self, error: &PlanError, variant: &Variant) -> String {
+        if error.key.is_empty() {
+            return error.message.clone();
+        }
         // A varied key is where its values are.
         let varied = variant.settings.iter().position(|(key, _)| error.key.starts_with(key));
         let key = varied.map_or_else(|| error.key.clone(), |index| format!("vary.{index}.values"));
@@ -91,6 +101,31 @@ impl PlanFile {
             key => format!("{place}: {key}: {}{hint}", error.message),
         }
     }
+}
+
+/// A plan by the type that its `[data]` has, which knows the place of a wrong key.
+#[derive(Deserialize)]
+struct Only<T> {
+    #[serde(rename = "data")]
+    _data: T,
+}
+
+fn check_data(plan: &Value, text: &str) -> Result<(), toml::de::Error> {
+    let data = &plan["data"];
+    let checked = match (plan.get("model"), data.get("source")) {
+        _ if !data.is_object() => Ok(()),
+        (None, _) if is_recipe(data) => Ok(()),
+        (None, _) => toml::from_str::<Only<NumbersPlan>>(text).map(|_| ()),
+        (Some(_), Some(_)) => toml::from_str::<Only<DrawnPlan>>(text).map(|_| ()),
+        (Some(_), None) => toml::from_str::<Only<Recipe>>(text).map(|_| ()),
+    };
+    checked
+}
+
+/// Whether it needs a model, which is missed later, with a better word.
+fn is_recipe(data: &Value) -> bool {
+    let drawn = serde_json::from_value::<DrawnWord>(data["source"].clone()).is_ok();
+    drawn || ["recipe", "file", "files"].iter().any(|key| data.get(key).is_some())
 }
 
 /// `file:line:column`, as far as that is known.

@@ -2,12 +2,12 @@
 
 use undertone_model::synthetic::Source;
 
-use crate::plan::{DataPlan, PlanError, SourceWord};
+use crate::plan::{NumbersPlan, PlanError, SourceWord};
 
 /// More numbers than this are refused: some 8 GB.
-const MAX_NUMBERS: f64 = 1e9;
+pub(super) const MAX_NUMBERS: f64 = 1e9;
 
-pub(super) fn check(data: &DataPlan, nodes: u32) -> Result<(), PlanError> {
+pub(super) fn check(data: &NumbersPlan, nodes: u32) -> Result<(), PlanError> {
     let error = |key: &str, message: String| Err(PlanError::new(format!("data.{key}"), message));
     if data.dimension == 0 {
         return error("dimension", "must be at least 1".into());
@@ -57,7 +57,7 @@ pub(super) fn check(data: &DataPlan, nodes: u32) -> Result<(), PlanError> {
     }
 }
 
-fn check_values(data: &DataPlan, values: &[Vec<f64>], nodes: u32) -> Result<(), PlanError> {
+fn check_values(data: &NumbersPlan, values: &[Vec<f64>], nodes: u32) -> Result<(), PlanError> {
     let error = |message: String| Err(PlanError::new("data.values", message));
     if values.len() != nodes as usize {
         return error(format!("has {} rows, but there are {nodes} nodes", values.len()));
@@ -80,7 +80,7 @@ fn check_values(data: &DataPlan, values: &[Vec<f64>], nodes: u32) -> Result<(), 
 }
 
 /// A node's records, one after the other.
-pub(super) fn of(data: &DataPlan, seed: u64, node: u32) -> Vec<f64> {
+pub(super) fn of(data: &NumbersPlan, seed: u64, node: u32) -> Vec<f64> {
     if let Some(values) = &data.values {
         return values[node as usize].clone();
     }
@@ -100,7 +100,7 @@ pub(super) fn of(data: &DataPlan, seed: u64, node: u32) -> Vec<f64> {
 }
 
 /// The largest number that there can be, by what is written.
-pub(super) fn largest(data: &DataPlan) -> f64 {
+pub(super) fn largest(data: &NumbersPlan) -> f64 {
     let values = data.values.iter().flatten().flatten();
     let written = values.copied().fold(0.0, |most: f64, v| most.max(v.abs()));
     let drawn = match data.source {

@@ -14,7 +14,9 @@ use undertone_privacy::units::{
 use undertone_real::Real;
 
 use super::{data, is_fixed};
-use crate::plan::{AlgorithmWord, DataPlan, NodeBudget, NoisePlan, Plan, PlanError, PrivacyPlan};
+use crate::plan::{
+    AlgorithmWord, NodeBudget, NoisePlan, NumbersPlan, Plan, PlanError, PrivacyPlan,
+};
 use crate::private::{Bound, Noise, Private, PrivateSteps, PrivateVector};
 
 /// What a paper claims for the noise that is used; the ledger says what is true.
@@ -56,7 +58,7 @@ impl Protection {
             return Self::exposed(bound, steps.map(|(steps, _)| steps));
         };
         let asked = Asked::new(privacy, own)?;
-        if let Bound::Box { radius } | Bound::Ball { radius } = privacy.clip
+        if let Bound::Box { radius } | Bound::Ball { radius } = privacy.bound()
             && !(radius > 0.0 && radius.is_finite())
         {
             let message = format!("radius must be positive and finite, got {radius}");
@@ -72,7 +74,7 @@ impl Protection {
                 Noises::Steps(noise.into())
             }
         };
-        let releases = releases(&noise, bound, &plan.data).map_err(at("privacy"))?;
+        let releases = releases(&noise, bound, plan.data.numbers()).map_err(at("privacy"))?;
         let (event, mu) = price(&releases);
         let kept = asked.epsilon.filter(|_| privacy.noise == NoisePlan::Sound && mu.is_finite());
         let epsilon = match kept {
@@ -99,7 +101,7 @@ impl Protection {
     }
 
     /// What the oracle of a node with these records answers from.
-    pub(super) fn private<R: Real>(&self, data: &DataPlan, records: Vec<f64>) -> Private<R> {
+    pub(super) fn private<R: Real>(&self, data: &NumbersPlan, records: Vec<f64>) -> Private<R> {
         match &self.noise {
             Noises::Vector(noise) => {
                 let vector = PrivateVector::mean_of(data.dimension, records, self.bound);
@@ -115,24 +117,27 @@ impl Protection {
 
 /// What records are clipped to. Without privacy it is a box that holds all of them.
 pub(super) fn bound(plan: &Plan) -> Bound {
-    let all = || Bound::Box { radius: data::largest(&plan.data) };
-    plan.privacy.as_ref().map_or_else(all, |privacy| privacy.clip)
+    let all = || Bound::Box { radius: data::largest(plan.data.numbers()) };
+    plan.privacy.as_ref().map_or_else(all, PrivacyPlan::bound)
 }
 
 /// `(mu + L)/(2 mu L)` of mean estimation, whose constants are both the number of records.
-pub(super) fn first_step(data: &DataPlan) -> f64 {
+pub(super) fn first_step(data: &NumbersPlan) -> f64 {
     1.0 / data.records as f64
 }
 
 /// A budget in range.
-struct Asked {
+pub(super) struct Asked {
     /// Nothing if the noise is given.
-    epsilon: Option<Epsilon>,
-    delta: Delta,
+    pub(super) epsilon: Option<Epsilon>,
+    pub(super) delta: Delta,
 }
 
 impl Asked {
-    fn new(privacy: &PrivacyPlan, own: Option<(&NodeBudget, &str)>) -> Result<Self, PlanError> {
+    pub(super) fn new(
+        privacy: &PrivacyPlan,
+        own: Option<(&NodeBudget, &str)>,
+    ) -> Result<Self, PlanError> {
         let (key, epsilon, delta) = match own {
             Some((own, key)) => (key, Some(own.epsilon), own.delta),
             None => ("privacy", privacy.epsilon, privacy.delta),
@@ -159,7 +164,7 @@ impl Asked {
         }
     }
 
-    fn epsilon(&self) -> Epsilon {
+    pub(super) fn epsilon(&self) -> Epsilon {
         self.epsilon.expect("checked: given unless the noise is")
     }
 }
@@ -167,16 +172,17 @@ impl Asked {
 fn vector_noise(plan: &Plan, privacy: &PrivacyPlan, asked: &Asked) -> Result<Noise, PlanError> {
     match privacy.noise {
         NoisePlan::Sound => {
-            let moved = vector_sensitivity(privacy.clip, &plan.data).map_err(at("privacy.clip"))?;
+            let moved = vector_sensitivity(privacy.bound(), plan.data.numbers())
+                .map_err(at("privacy.clip"))?;
             Noise::calibrated(&moved, asked.epsilon(), asked.delta).map_err(at("privacy.epsilon"))
         }
         NoisePlan::Paper => {
-            let Bound::Box { radius } = privacy.clip else {
+            let Bound::Box { radius } = privacy.bound() else {
                 let message = "theorem 2.3 of paper 001 is about boxes; clip to a box, or take \
                                \"sound\"";
                 return Err(PlanError::new("privacy.noise", message));
             };
-            let dimension = plan.data.dimension as u64;
+            let dimension = plan.data.numbers().dimension as u64;
             let bound = ClipNorm::new(radius).map_err(at("privacy.clip"))?;
             consensus::theorem_2_3_sigma(asked.epsilon(), asked.delta, dimension, bound)
                 .map(Noise::Gaussian)
@@ -196,9 +202,9 @@ fn step_noise(
         return Ok(vec![fixed(sigma)?; steps as usize]);
     }
     let schedule = || -> Result<Vec<Scale>, OutOfRange> {
-        let half = privacy.clip.domain().diameter(plan.data.dimension) / 2.0;
+        let half = privacy.bound().domain().diameter(plan.data.numbers().dimension) / 2.0;
         let kappa = dgd::kappa(asked.epsilon(), asked.delta, ClipNorm::new(half)?)?;
-        let step = Scale::new(first_step(&plan.data))?;
+        let step = Scale::new(first_step(plan.data.numbers()))?;
         let schedule = dgd::Schedule { step, kappa, rounds: steps };
         let mut sigmas: Vec<_> =
             (1..=steps).map(|t| schedule.sigma(t)).collect::<Result<_, _>>()?;
@@ -219,7 +225,7 @@ fn step_noise(
     Ok(schedule().map_err(at("privacy.epsilon"))?.into_iter().map(Noise::Gaussian).collect())
 }
 
-fn fixed(sigma: f64) -> Result<Noise, PlanError> {
+pub(super) fn fixed(sigma: f64) -> Result<Noise, PlanError> {
     if sigma == 0.0 {
         return Ok(Noise::Exposed);
     }
@@ -233,7 +239,7 @@ fn fixed(sigma: f64) -> Result<Noise, PlanError> {
 fn releases(
     noise: &Noises,
     bound: Bound,
-    data: &DataPlan,
+    data: &NumbersPlan,
 ) -> Result<Vec<(Noise, Sensitivity)>, OutOfRange> {
     match noise {
         Noises::Vector(noise) => Ok(vec![(*noise, vector_sensitivity(bound, data)?)]),
@@ -261,7 +267,7 @@ fn price(releases: &[(Noise, Sensitivity)]) -> (Event, f64) {
     (event, mu)
 }
 
-fn vector_sensitivity(bound: Bound, data: &DataPlan) -> Result<Sensitivity, OutOfRange> {
+fn vector_sensitivity(bound: Bound, data: &NumbersPlan) -> Result<Sensitivity, OutOfRange> {
     let moved = bound.domain().diameter(data.dimension) / data.records as f64;
     Sensitivity::under_only(Adjacency::Replace, moved)
 }
@@ -271,11 +277,11 @@ fn claim(plan: &Plan, privacy: &PrivacyPlan, asked: &Asked) -> Option<Claim> {
     let two_stage = plan.algorithm.name == AlgorithmWord::TwoStage;
     let printed = plan.algorithm.printed == Some(true);
     let delta = asked.delta;
-    match (privacy.noise, privacy.clip) {
+    match (privacy.noise, privacy.bound()) {
         (NoisePlan::Fixed { sigma }, Bound::Box { radius }) if !two_stage && sigma > 0.0 => {
             let bound = ClipNorm::new(radius).ok()?;
             let one = Epsilon::new(1.0).ok()?;
-            let dimension = plan.data.dimension as u64;
+            let dimension = plan.data.numbers().dimension as u64;
             // The theorem's noise is inverse to epsilon.
             let at_one = consensus::theorem_2_3_sigma(one, delta, dimension, bound).ok()?;
             let epsilon = Epsilon::new(at_one.get() / sigma).ok()?;
@@ -294,7 +300,7 @@ fn claim(plan: &Plan, privacy: &PrivacyPlan, asked: &Asked) -> Option<Claim> {
     }
 }
 
-fn at(key: &str) -> impl Fn(OutOfRange) -> PlanError {
+pub(super) fn at(key: &str) -> impl Fn(OutOfRange) -> PlanError {
     let key = key.to_string();
     move |error| PlanError::new(key.clone(), error.to_string())
 }

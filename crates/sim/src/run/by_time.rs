@@ -3,6 +3,7 @@
 use undertone_graph::NodeId;
 use undertone_node::plan::PlanError;
 use undertone_node::{Experiment, Oracle};
+use undertone_privacy::ledger::Store;
 use undertone_protocol::{Machine, Patience, Question, Synchronous, Topology};
 use undertone_real::Real;
 
@@ -25,16 +26,17 @@ pub fn world_of(experiment: &Experiment) -> Result<Option<World>, PlanError> {
 impl Job<'_> {
     /// By virtual time. Nodes drift apart, so a look is taken whenever they have done another
     /// `every` rounds on average.
-    pub(super) fn by_time<R, P>(
+    pub(super) fn by_time<R, S, P>(
         &self,
         nodes: Vec<P>,
-        oracles: Vec<Oracle<R>>,
+        oracles: Vec<Oracle<R, S>>,
         topology: Topology,
         mut world: World,
         watch: &mut Watch<'_>,
     ) -> Result<Run, RunError>
     where
         R: Real,
+        S: Store,
         P: Synchronous<R>,
     {
         let plan = self.experiment.plan();
@@ -45,7 +47,7 @@ impl Job<'_> {
         let (n_nodes, rounds) = (nodes.len() as u64, plan.run.rounds);
         let machine = |(id, node)| Machine::new(node, NodeId(id), rounds, patience);
         let machines = (0..).zip(nodes).map(machine).collect();
-        let answer = |oracle: &mut Oracle<R>, question: Question<R>| oracle.answer(question);
+        let answer = |oracle: &mut Oracle<R, S>, question: Question<R>| oracle.answer(question);
         let mut events = Events::new(machines, oracles, answer, topology, world)?;
         let mut looks = Looks::new(self, watch);
         let (mut answers, mut mixed, mut next) = (0, 0, plan.evaluate.every);
