@@ -63,7 +63,7 @@ fn report(name: &str, experiment: &Experiment, rounds: u64) {
     for _ in 0..RUNS {
         let learners = experiment.learners::<f32>(1).expect("checked");
         let split = |learner: Learner<f32>| {
-            let steps = Steps { rounds, size: step, divisor: learner.divisor };
+            let steps = Steps::new(rounds, step, learner.divisor);
             let node = PrivSgp::new(&start, steps);
             let node = if reduced { node.with_reduction(learner.records) } else { node };
             (node, learner.oracle)

@@ -109,7 +109,7 @@ fn run_as<R: Real>(
     match experiment.algorithm() {
         Algorithm::Dsgd { step, rounds } => {
             let node = |start: &[R], steps, _| Dsgd::new(start, steps);
-            job.learn(Steps { rounds, size: step, divisor: 1.0 }, node, watch)
+            job.learn(Steps::new(rounds, step, 1.0), node, watch)
         }
         Algorithm::Gossip => job.average(|| Gossip::<R>::new(d), watch),
         Algorithm::PrivSgp { step, rounds, reduced } => {
@@ -117,7 +117,7 @@ fn run_as<R: Real>(
                 false => PrivSgp::new(start, steps),
                 true => PrivSgp::new(start, steps).with_reduction(records),
             };
-            job.learn(Steps { rounds, size: step, divisor: 1.0 }, node, watch)
+            job.learn(Steps::new(rounds, step, 1.0), node, watch)
         }
         Algorithm::PushSum => job.average(|| PushSum::<R>::new(d), watch),
         Algorithm::RunningSum => job.average(|| RunningSum::<R>::new(d), watch),

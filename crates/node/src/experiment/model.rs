@@ -12,10 +12,7 @@ use undertone_real::Real;
 use crate::plan::PlanError;
 
 /// A model that fits its records.
-pub(super) enum Described {
-    Plain(Model),
-    Network(Arc<Network>),
-}
+pub(super) struct Described(Model);
 
 /// Networks as plans name them.
 #[derive(Deserialize)]
@@ -88,6 +85,7 @@ impl Described {
             .map_err(|error| PlanError::new("model", error.to_string()))?;
         model.check().map_err(|error| PlanError::new("model", error.to_string()))?;
         let (features, scores) = match model {
+            Model::Network(_) => return Ok(Self(model)),
             Model::Softmax { features, classes, .. } => (features, Some(("classes", classes))),
             Model::Tags { features, tags, .. } => (features, Some(("tags", tags))),
             Model::Linear { features, .. }
@@ -105,7 +103,7 @@ impl Described {
         let found = outputs(data.targets());
         match scores {
             Some((key, given)) if given < found => differs(key, given, found),
-            _ => Ok(Self::Plain(model)),
+            _ => Ok(Self(model)),
         }
     }
 
@@ -149,11 +147,11 @@ impl Described {
             );
             return Err(error(message));
         }
-        Ok(Self::Network(Arc::new(network)))
+        Ok(Self(Model::Network(Box::new(network))))
     }
 
     fn check_input<R: Real>(&self, data: &Dataset<R>) -> Result<(), PlanError> {
-        let Self::Network(network) = self else { return Ok(()) };
+        let Model::Network(network) = &self.0 else { return Ok(()) };
         let (input, width) = (network.input(), data.width());
         let fits = match data.image() {
             Some(image) => input == image || input == [width, 1, 1],
@@ -171,25 +169,16 @@ impl Described {
     }
 
     pub(super) fn dimension(&self) -> usize {
-        match self {
-            Self::Plain(model) => model.dimension(),
-            Self::Network(network) => undertone_model::Objective::<f64>::dimension(&**network),
-        }
+        self.0.dimension()
     }
 
     pub(super) fn objective<R: Real>(&self) -> Arc<dyn Tabled<R>> {
-        match self {
-            Self::Plain(model) => model.tabled().expect("all kinds but the mean are tabled").into(),
-            Self::Network(network) => Arc::clone(network) as Arc<dyn Tabled<R>>,
-        }
+        self.0.tabled().into()
     }
 
     /// Where training starts.
     pub(super) fn initial<R: Real>(&self, seed: u64) -> Vec<R> {
-        match self {
-            Self::Plain(model) => model.initial(seed),
-            Self::Network(network) => network.initial(seed),
-        }
+        self.0.initial(seed)
     }
 }
 
