@@ -33,4 +33,6 @@ pub use experiment::{
     Algorithm, Claim, Examples, Experiment, Learner, Problem, Records, schedule_of,
 };
 pub use oracle::{Oracle, OracleError};
-pub use private::{Bound, Noise, Private, PrivateGradients, PrivateSteps, PrivateVector};
+pub use private::{
+    Bound, Noise, Private, PrivateGradients, PrivatePoints, PrivateSteps, PrivateVector, TableError,
+};

@@ -22,7 +22,7 @@ use undertone_privacy::units::{
 use undertone_protocol::Domain;
 use undertone_real::Real;
 
-pub use gradients::PrivateGradients;
+pub use gradients::{PrivateGradients, TableError};
 pub(crate) use points::Asked;
 pub use points::PrivatePoints;
 pub use steps::PrivateSteps;

@@ -18,7 +18,7 @@ use crate::oracle::Oracle;
 use crate::plan::{
     AlgorithmWord, DataPlan, Metric, NodeBudget, Plan, PlanError, Precision, SamplingWord,
 };
-use crate::private::{Private, PrivateGradients};
+use crate::private::{Private, PrivateGradients, TableError};
 
 /// What an experiment with a model has beside its plan.
 pub(super) struct Learning {
@@ -124,8 +124,9 @@ impl Learning {
             let mut gradients =
                 PrivateGradients::new(objective, train.select(&part), sampler, clip, noise);
             if priced.reduced {
-                gradients =
-                    gradients.with_table().map_err(super::protection::at("privacy.clip"))?;
+                let refused =
+                    |error: TableError| PlanError::new("algorithm.sampling", error.to_string());
+                gradients = gradients.with_table().map_err(refused)?;
             }
             let ledger = priced.ledger.open_alike(node, Tally::default());
             let ledger = ledger.map_err(|e| PlanError::new("network.nodes", e.to_string()))?;
@@ -222,6 +223,11 @@ fn check(plan: &Plan) -> Result<(), PlanError> {
         let most = plan.run.rounds;
         let message = format!("must be at least 1 and at most run.rounds ({most}), got {rounds}");
         return error("algorithm.rounds-of-gradients", message);
+    }
+    let fixed = matches!(sampling, SamplingWord::FixedSize | SamplingWord::Single);
+    if fixed && written.name == AlgorithmWord::PrivSgpVr && plan.privacy.is_some() {
+        let message = format!("{}; take \"poisson\" or \"full\"", TableError::FixedSize);
+        return error("algorithm.sampling", message);
     }
     if let (AlgorithmWord::Dsgd, true) = (written.name, plan.privacy.is_some()) {
         return error("algorithm.name", "dsgd adds no noise; take dp2-sgd, or no [privacy]".into());

@@ -96,11 +96,11 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn event(&self, noise: Noise) -> Event {
-        let round = self.sampler.event(noise.event(Sensitivity::contribution(self.contribution)));
+        let round = noise.event(Sensitivity::contribution(self.contribution));
         match noise {
-            Noise::Gaussian(_) => round.repeated(self.rounds),
-            // No accountant prices a sampled exposure, so one that is never made stands for all.
-            Noise::Exposed => Event::Composed(vec![Event::NonPrivate, round.repeated(self.rounds)]),
+            Noise::Gaussian(_) => self.sampler.event(round).repeated(self.rounds),
+            // Nothing is hidden, by whatever batch.
+            Noise::Exposed => round.repeated(self.rounds),
         }
     }
 

@@ -32,6 +32,20 @@ pub struct PrivateGradients<R: Real> {
     sum: Vec<R>,
 }
 
+/// Why gradients cannot be remembered.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TableError {
+    /// Twice the clip norm is too much.
+    #[error(transparent)]
+    Clip(#[from] OutOfRange),
+    /// Nobody has proved what a batch of a fixed size is worth here.
+    #[error(
+        "remembered gradients need poisson sampling, or all records: when others were drawn would \
+         tell who was drawn with a fixed size"
+    )]
+    FixedSize,
+}
+
 /// How the batch of a round is drawn, the noise that is meant for its sum, and what that costs.
 struct Drawing {
     sampler: Sampler,
@@ -99,8 +113,24 @@ impl<R: Real> PrivateGradients<R> {
     /// Answers differences from remembered gradients, of which one record moves the sum by twice
     /// the clip norm. The table is read for records that are drawn only, so that a round which does
     /// not draw a record is the same with and without it.
-    pub fn with_table(mut self) -> Result<Self, OutOfRange> {
+    ///
+    /// # Guarantee
+    ///
+    /// That of the sampled event, for Poisson sampling and for all records. What others remember
+    /// depends on when they were drawn, and may be given away: with Poisson sampling that tells
+    /// nothing about this record. With batches of a fixed size it does, so they are refused.
+    ///
+    /// # References
+    ///
+    /// Theory 7.2, "noisy-mean SAGA".
+    pub fn with_table(mut self) -> Result<Self, TableError> {
         ClipNorm::new(2.0 * self.clip.get())?;
+        let told = |drawing: &Drawing| {
+            matches!((drawing.sampler, drawing.noise), (Sampler::FixedSize(_), Noise::Gaussian(_)))
+        };
+        if self.schedule.iter().flatten().any(told) {
+            return Err(TableError::FixedSize);
+        }
         self.kind = Kind::Differences(Table::new(&*self.objective, self.data.records()));
         self.price();
         Ok(self)
