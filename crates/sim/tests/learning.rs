@@ -115,7 +115,7 @@ fn virtual_time_changes_nothing_about_what_is_learned() {
 fn tiny() -> Dataset<f64> {
     let values: Vec<f64> =
         (0..32).map(|k| ((k * k * 7 + 3 * k) % 11) as f64 / 11.0 - 0.5).collect();
-    let sign = |k: usize| if (k * 5 + k / 3) % 3 == 0 { -1.0 } else { 1.0 };
+    let sign = |k: usize| if (k * 5 + k / 3).is_multiple_of(3) { -1.0 } else { 1.0 };
     let signs = (0..16).map(sign).collect();
     Dataset::new(Features::Dense { width: 2, values }, Targets::Sign(signs)).unwrap()
 }

@@ -112,14 +112,13 @@ struct Only<T> {
 
 fn check_data(plan: &Value, text: &str) -> Result<(), toml::de::Error> {
     let data = &plan["data"];
-    let checked = match (plan.get("model"), data.get("source")) {
+    match (plan.get("model"), data.get("source")) {
         _ if !data.is_object() => Ok(()),
         (None, _) if is_recipe(data) => Ok(()),
         (None, _) => toml::from_str::<Only<NumbersPlan>>(text).map(|_| ()),
         (Some(_), Some(_)) => toml::from_str::<Only<DrawnPlan>>(text).map(|_| ()),
         (Some(_), None) => toml::from_str::<Only<Recipe>>(text).map(|_| ()),
-    };
-    checked
+    }
 }
 
 /// Whether it needs a model, which is missed later, with a better word.
