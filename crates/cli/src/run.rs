@@ -76,18 +76,15 @@ impl Run {
         let outcomes = outcomes.map_err(|error| format!("{}: {error}", file.name()))?;
         let verdicts = judge(&plan.expected, &outcomes);
         let passed = verdicts.iter().all(|verdict| verdict.passed);
-        let results = results::Results { plan: &plan, outcomes: &outcomes, verdicts: &verdicts };
+        let assumptions = library.assumptions();
+        let results =
+            results::Results { plan: &plan, outcomes: &outcomes, verdicts: &verdicts, assumptions };
         let folder = self.out.join(&plan.name);
         results.write(&folder, file.text())?;
-        let assumed: String = library
-            .assumptions()
-            .iter()
-            .map(|what| format!("\nfrom the data, so taken for public: {what}\n"))
-            .collect();
         let text = match self.json {
             true => crate::output::json(&results.summary()),
-            false if self.quiet => format!("{}{assumed}", results.text()),
-            false => format!("{}{assumed}\nresults are in {}", results.text(), folder.display()),
+            false if self.quiet => results.text(),
+            false => format!("{}\nresults are in {}", results.text(), folder.display()),
         };
         Ok((text, passed))
     }

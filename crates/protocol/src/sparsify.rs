@@ -77,14 +77,17 @@ impl Mask {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014) from a hash of what it is for.
-pub(crate) struct PublicBits(u64);
+/// Randomness that hides nothing: SplitMix64 (Steele, Lea, Flood 2014) from a hash of what it is
+/// for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PublicBits(u64);
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl PublicBits {
+    /// For one of the uses (below 256) of a node in a round.
     #[inline(always)]
-    pub(crate) fn new(seed: u64, node: NodeId, round: u64, lane: u64) -> Self {
+    pub fn new(seed: u64, node: NodeId, round: u64, lane: u64) -> Self {
         // Node and lane share a word; the round comes after it has been scrambled.
         let who = u64::from(node.0) << 8 ^ lane;
         Self(scramble(scramble(seed ^ who.wrapping_mul(GOLDEN)) ^ round.wrapping_mul(GOLDEN)))
@@ -98,12 +101,13 @@ impl PublicBits {
 
     /// Uniform in `[0, 1)`.
     #[inline(always)]
-    pub(crate) fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Uniform below `bound`, without bias (Lemire 2019).
-    fn below(&mut self, bound: u64) -> u64 {
+    /// Panics if that is zero.
+    pub fn below(&mut self, bound: u64) -> u64 {
         let surplus = bound.wrapping_neg() % bound;
         loop {
             let product = u128::from(self.next()) * u128::from(bound);

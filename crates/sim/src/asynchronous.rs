@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use undertone_graph::{Graph, NodeId};
-use undertone_protocol::{Answer, PairwiseSgd, scramble, wire};
+use undertone_protocol::{Answer, PairwiseSgd, PublicBits, wire};
 use undertone_real::Real;
 
 use crate::compute::Compute;
@@ -124,7 +124,11 @@ impl<R: Real, O> Asynchronous<R, O> {
         outcome.refused += u64::from(answer == Answer::Refused);
         outcome.activations[idx] += 1;
         let neighbours = self.graph.out_neighbours(node);
-        if let Some(&other) = neighbours.get(self.chosen(node, activation, neighbours.len())) {
+        // Whom a node meets is public.
+        let mut bits = PublicBits::new(self.seed, node, activation, 0);
+        let n_neighbours = neighbours.len() as u64;
+        let chosen = (n_neighbours > 0).then(|| bits.below(n_neighbours) as usize);
+        if let Some(other) = chosen.map(|k| neighbours[k]) {
             let pair = self.nodes.get_disjoint_mut([idx, other.idx()]);
             let [own, other_node] = pair.expect("nobody is its own neighbour");
             own.meet(other_node);
@@ -135,15 +139,5 @@ impl<R: Real, O> Asynchronous<R, O> {
         }
         self.nodes[idx].step(activation, answer);
         self.moves[idx] += 1;
-    }
-
-    /// A uniform number below `bound`, public: a hash of who asks and when.
-    fn chosen(&self, node: NodeId, activation: u64, bound: usize) -> usize {
-        let drawn = [u64::from(node.0), activation]
-            .iter()
-            .fold(scramble(self.seed.wrapping_add(1)), |hash, word| {
-                scramble(scramble(hash ^ *word).wrapping_add(0x9e37_79b9_7f4a_7c15))
-            });
-        ((u128::from(drawn) * bound as u128) >> 64) as usize
     }
 }

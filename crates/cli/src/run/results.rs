@@ -16,6 +16,8 @@ pub struct Results<'a> {
     pub plan: &'a Plan,
     pub outcomes: &'a [Outcome],
     pub verdicts: &'a [Verdict],
+    /// What was taken from the data and not declared: guarantees hold if it is public.
+    pub assumptions: &'a [String],
 }
 
 impl Results<'_> {
@@ -49,6 +51,9 @@ impl Results<'_> {
             for note in notes(outcome) {
                 text.push_str(&format!("\n{label}{note}\n"));
             }
+        }
+        for what in self.assumptions {
+            text.push_str(&format!("\nfrom the data, so taken for public: {what}\n"));
         }
         // What holds is in the summary; what does not is to be seen.
         for verdict in self.verdicts.iter().filter(|verdict| !verdict.passed) {
@@ -103,6 +108,7 @@ impl Results<'_> {
         };
         json!({
             "name": self.plan.name,
+            "taken_for_public": self.assumptions,
             "variants": self.outcomes.iter().map(variant).collect::<Vec<_>>(),
             "expected": self.verdicts.iter().map(verdict).collect::<Vec<_>>(),
             "passed": self.verdicts.iter().all(|verdict| verdict.passed),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use undertone_graph::NodeId;
 use undertone_model::{Batch, Dataset, Scratch, Table, Tabled};
 use undertone_privacy::event::Event;
 use undertone_privacy::ledger::Receipt;
@@ -10,7 +11,7 @@ use undertone_privacy::noise::Key;
 use undertone_privacy::release::{ClippedSum, Norm, Released, Secret};
 use undertone_privacy::sampler::{Drawn, Sampler};
 use undertone_privacy::units::{Adjacency, ClipNorm, OutOfRange, Probability, Sensitivity};
-use undertone_protocol::Answer;
+use undertone_protocol::{Answer, PublicBits};
 use undertone_real::Real;
 
 use super::{Noise, exposed};
@@ -237,7 +238,7 @@ impl<R: Real> PrivateGradients<R> {
         if let Kind::Masked(transmit) = self.kind {
             return Ok(Answer::Masked(match noise {
                 Noise::Exposed => {
-                    let bits = exposed::Bits::new(&receipt, key);
+                    let bits = exposed::bits(&receipt, key);
                     some(Exposure.release(secret, receipt)?, transmit, bits)
                 }
                 Noise::Gaussian(sigma) => {
@@ -328,10 +329,9 @@ impl<R: Real> PrivateGradients<R> {
             objective.exchange(at, Batch::all(data), clip, table, scratch, &mut sum);
             sum.iter().map(|v| *v * share).collect()
         });
-        let words = [*seed, u64::from(receipt.node()), receipt.serial()];
-        let drawn = exposed::Bits::from(&words).next();
-        let chosen = [((u128::from(drawn) * records as u128) >> 64) as usize];
-        let batch = if records == 0 { &[][..] } else { &chosen[..] };
+        let mut bits = PublicBits::new(*seed, NodeId(receipt.node()), receipt.serial(), 0);
+        let chosen: Option<usize> = (records > 0).then(|| bits.below(records as u64) as usize);
+        let batch = chosen.as_slice();
         objective.exchange(at, Batch::of(data, batch), clip, table, scratch, &mut sum);
         for (sum, mean) in sum.iter_mut().zip(mean) {
             let difference = *sum;
@@ -346,7 +346,7 @@ impl<R: Real> PrivateGradients<R> {
 fn some<R: Real>(
     values: Released<Vec<R>>,
     transmit: Probability,
-    mut bits: exposed::Bits,
+    mut bits: PublicBits,
 ) -> Released<Masked<R>> {
     values.map(|values| {
         let chosen = |_: &usize| bits.uniform() < transmit.get();

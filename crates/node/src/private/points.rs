@@ -140,7 +140,7 @@ impl<R: Real> PrivatePoints<R> {
             *x = from.to_f64() + asked.keep * (*x - at) - asked.step * g.to_f64();
         }
         self.own = Some(x.clone());
-        let mut bits = exposed::Bits::new(&receipt, key);
+        let mut bits = exposed::bits(&receipt, key);
         let id = StreamId::new(Purpose::Noise, receipt.node(), receipt.serial())
             .expect("a ledger numbers nodes and debits within a stream's name");
         let no_bound = Sensitivity::under_only(Adjacency::Replace, f64::MAX)?;
