@@ -204,6 +204,16 @@ fn a_model_learns_from_a_file_beside_the_plan() {
     for word in ["for one record, replace adjacency", "50 debits", "1 of 1 expectations hold"] {
         assert!(text.contains(word), "{word} is not in\n{text}");
     }
+    let read = |plan: &str| {
+        let output = undertone(&folder, plan, &["--json"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        json["taken_for_public"].as_array().unwrap().len()
+    };
+    assert_eq!(read(LEARNING), 0);
+    let learned = LEARNING.replace(", max = 1.0", "");
+    let learned = learned.replace("[data]", "[data]\nscaling = \"from-data\"");
+    assert_eq!(read(&learned), 1, "a scale from the data is to be told");
     let wrong = undertone(&folder, &LEARNING.replace("max = 1.0", "mx = 1.0"), &[]);
     let text = String::from_utf8(wrong.stderr).unwrap();
     assert!(text.contains("unknown field `mx`") && text.contains("plan.toml:7"), "{text}");

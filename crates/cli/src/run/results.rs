@@ -141,6 +141,7 @@ impl Results<'_> {
             .verdicts
             .iter()
             .map(|verdict| format!("- {}\n", self.judgement(verdict)))
+            .chain(self.assumptions.iter().map(|what| format!("- taken for public: {what}\n")))
             .collect();
         let page = format!("# {}\n\n{}\n{lines}", self.plan.name, markdown(&header, &rows));
         write("summary.md".into(), page.as_bytes())?;
