@@ -157,8 +157,10 @@ fn admit<T: Guarded>(
     norm: Norm,
     sensitivity: &Sensitivity,
 ) -> Result<(T, StreamId), ReleaseError> {
-    let needed = secret.drawn().event(event);
-    admit_as(secret, receipt, needed, norm, sensitivity)
+    if !secret.drawn().stands_for(receipt.event(), &event) {
+        return Err(other_event(&receipt, &secret.drawn().event(event)));
+    }
+    admit_paid(secret, receipt, norm, sensitivity)
 }
 
 /// The same for a mechanism that has put the sampling into the event itself.
@@ -170,6 +172,16 @@ fn admit_as<T: Guarded>(
     sensitivity: &Sensitivity,
 ) -> Result<(T, StreamId), ReleaseError> {
     check_event(&receipt, needed)?;
+    admit_paid(secret, receipt, norm, sensitivity)
+}
+
+/// The same where the event is known to be the right one.
+fn admit_paid<T: Guarded>(
+    secret: Secret<T>,
+    receipt: Receipt,
+    norm: Norm,
+    sensitivity: &Sensitivity,
+) -> Result<(T, StreamId), ReleaseError> {
     if !secret.drawn().is_for(&receipt) {
         let (node, serial) = (receipt.node(), receipt.serial());
         return Err(ReleaseError::OtherBatch { node, serial });
@@ -180,16 +192,18 @@ fn admit_as<T: Guarded>(
 }
 
 fn check_event(receipt: &Receipt, needed: Event) -> Result<(), ReleaseError> {
-    if *receipt.event() == needed {
-        return Ok(());
-    }
+    if *receipt.event() == needed { Ok(()) } else { Err(other_event(receipt, &needed)) }
+}
+
+#[cold]
+fn other_event(receipt: &Receipt, needed: &Event) -> ReleaseError {
     let json = |event: &Event| serde_json::to_string(event).expect("plain data has a JSON form");
-    Err(ReleaseError::OtherEvent {
+    ReleaseError::OtherEvent {
         node: receipt.node(),
         serial: receipt.serial(),
         paid: json(receipt.event()),
-        needed: json(&needed),
-    })
+        needed: json(needed),
+    }
 }
 
 fn check_sensitivity<T: Guarded>(

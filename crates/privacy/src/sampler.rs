@@ -53,6 +53,19 @@ impl Drawn {
         self.law.event(inner)
     }
 
+    /// Whether `event` is the one that stands for `inner` on these records: as a comparison with
+    /// [`Drawn::event`], which every release would have to build.
+    pub(crate) fn stands_for(&self, event: &Event, inner: &Event) -> bool {
+        match (self.law, event) {
+            (Law::Full, event) => event == inner,
+            (Law::Poisson(probability), Event::PoissonSampled(sampled))
+            | (Law::FixedSize(probability), Event::FixedSizeSampled(sampled)) => {
+                sampled.probability == probability && *sampled.event == *inner
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the records were drawn for this receipt.
     pub(crate) fn is_for(&self, receipt: &Receipt) -> bool {
         self.receipt.is_none_or(|drawn_for| drawn_for == (receipt.node(), receipt.serial()))
@@ -62,14 +75,23 @@ impl Drawn {
 /// The records of one round. Amplification needs the sample to be secret: an observer must not see
 /// it, so it cannot be printed or encoded.
 pub struct Batch {
-    indices: Vec<usize>,
+    indices: Indices,
     drawn: Drawn,
+}
+
+/// One record needs no memory of its own: batches of one are as frequent as rounds are short.
+enum Indices {
+    One([usize; 1]),
+    Some(Vec<usize>),
 }
 
 impl Batch {
     /// The records, increasing. For the computation on the data, not for others' eyes.
     pub fn indices(&self) -> &[usize] {
-        &self.indices
+        match &self.indices {
+            Indices::One(one) => one,
+            Indices::Some(some) => some,
+        }
     }
 
     /// The mark for what is computed from this batch.
@@ -131,10 +153,10 @@ impl PoissonSampler {
     pub fn draw(&self, records: usize, receipt: &Receipt, key: &Key) -> Result<Batch, DrawError> {
         let ours = matches!(unmasked(receipt), Event::PoissonSampled(sampled)
             if sampled.probability == self.probability);
-        let mut stream = open(ours, receipt, key)?;
+        let mut stream = Stream::new(key, stream_of(ours, receipt)?);
         let q = self.probability.get();
         let indices = (0..records).filter(|_| stream.bernoulli(q)).collect();
-        Ok(batch(indices, Law::Poisson(self.probability), receipt))
+        Ok(batch(Indices::Some(indices), Law::Poisson(self.probability), receipt))
     }
 }
 
@@ -185,12 +207,13 @@ impl FixedSizeSampler {
         }
         let ours = matches!(unmasked(receipt), Event::FixedSizeSampled(sampled)
             if sampled.probability == self.probability());
-        let mut stream = open(ours, receipt, key)?;
+        let id = stream_of(ours, receipt)?;
         let drawn = Law::FixedSize(self.probability());
         if self.size == 1 {
-            let one = below(&mut stream, self.of as u64) as usize;
-            return Ok(batch(vec![one], drawn, receipt));
+            let one = one_below(key, id, self.of as u64) as usize;
+            return Ok(batch(Indices::One([one]), drawn, receipt));
         }
+        let mut stream = Stream::new(key, id);
         // Floyd: a uniform subset with one draw an element.
         let mut chosen = BTreeSet::new();
         for last in self.of - self.size..self.of {
@@ -199,7 +222,7 @@ impl FixedSizeSampler {
                 chosen.insert(last);
             }
         }
-        Ok(batch(chosen.into_iter().collect(), drawn, receipt))
+        Ok(batch(Indices::Some(chosen.into_iter().collect()), drawn, receipt))
     }
 }
 
@@ -227,7 +250,10 @@ impl Sampler {
     /// Draws the batch of a receipt from `records` records.
     pub fn draw(&self, records: usize, receipt: &Receipt, key: &Key) -> Result<Batch, DrawError> {
         match self {
-            Self::Full => Ok(Batch { indices: (0..records).collect(), drawn: Drawn::full() }),
+            Self::Full => {
+                let indices = Indices::Some((0..records).collect());
+                Ok(Batch { indices, drawn: Drawn::full() })
+            }
             Self::Poisson(sampler) => sampler.draw(records, receipt, key),
             Self::FixedSize(sampler) => sampler.draw(records, receipt, key),
         }
@@ -251,30 +277,41 @@ fn unmasked(receipt: &Receipt) -> &Event {
     }
 }
 
-fn open(ours: bool, receipt: &Receipt, key: &Key) -> Result<Stream, DrawError> {
+/// The stream that a receipt's batch is drawn from, if it paid for the sampler's event.
+fn stream_of(ours: bool, receipt: &Receipt) -> Result<StreamId, DrawError> {
     let (node, serial) = (receipt.node(), receipt.serial());
     if !ours {
         return Err(DrawError::OtherEvent { node, serial, event: receipt.event().name() });
     }
-    let id = StreamId::new(Purpose::Sampling, node, serial)
-        .expect("a ledger numbers nodes and debits within a stream's name");
-    Ok(Stream::new(key, id))
+    let id = StreamId::new(Purpose::Sampling, node, serial);
+    Ok(id.expect("a ledger numbers nodes and debits within a stream's name"))
 }
 
-fn batch(indices: Vec<usize>, law: Law, receipt: &Receipt) -> Batch {
+fn batch(indices: Indices, law: Law, receipt: &Receipt) -> Batch {
     let receipt = Some((receipt.node(), receipt.serial()));
     Batch { indices, drawn: Drawn { law, receipt } }
 }
 
+/// The first number that a stream gives by [`below`]. Almost always its first word is enough, for
+/// which the stream need not be opened.
+fn one_below(key: &Key, id: StreamId, bound: u64) -> u64 {
+    let first = Stream::first_u64(key, id);
+    kept(first, bound).unwrap_or_else(|| below(&mut Stream::new(key, id), bound))
+}
+
 /// A uniform number below `bound`, by rejection.
 fn below(stream: &mut Stream, bound: u64) -> u64 {
-    let rest = (u64::MAX % bound + 1) % bound;
     loop {
-        let draw = stream.next_u64();
-        if draw <= u64::MAX - rest {
-            return draw % bound;
+        if let Some(number) = kept(stream.next_u64(), bound) {
+            return number;
         }
     }
+}
+
+/// The rest by `bound` of a uniform number, unless it is one of the few that would favour some.
+fn kept(draw: u64, bound: u64) -> Option<u64> {
+    let surplus = (u64::MAX % bound + 1) % bound;
+    (draw <= u64::MAX - surplus).then(|| draw % bound)
 }
 
 #[cfg(test)]
@@ -353,6 +390,35 @@ mod tests {
         let (a, b) = (draw(&mut first), draw(&mut first));
         assert_ne!(a, b);
         assert_eq!(a, draw(&mut ledger()));
+    }
+
+    /// A batch of one is what the open stream gives, also where its first words are rejected.
+    #[test]
+    fn one_record_is_drawn_as_several_are() {
+        let key = Key::from_seed(4);
+        for index in 0..200 {
+            let id = StreamId::new(Purpose::Sampling, 1, index).unwrap();
+            // Half of all words are rejected for the last bound.
+            for bound in [1, 7, 1 << 32, (1 << 63) + 1] {
+                let opened = below(&mut Stream::new(&key, id), bound);
+                assert_eq!(one_below(&key, id, bound), opened);
+            }
+        }
+    }
+
+    #[test]
+    fn the_event_is_compared_as_it_is_built() {
+        let [one, two] = [0.25, 0.5].map(|q| Probability::new(q).unwrap());
+        let laws = [Law::Full, Law::Poisson(one), Law::Poisson(two), Law::FixedSize(one)];
+        let inner = Event::NonPrivate;
+        let events = laws.map(|law| law.event(inner.clone()));
+        for (k, law) in laws.into_iter().enumerate() {
+            let drawn = Drawn { law, receipt: None };
+            for (l, event) in events.iter().enumerate() {
+                assert_eq!(drawn.stands_for(event, &inner), k == l, "{law:?} {event:?}");
+                assert!(!drawn.stands_for(event, &Event::NoOp));
+            }
+        }
     }
 
     #[test]

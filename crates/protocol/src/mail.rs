@@ -261,6 +261,36 @@ impl<R: Real> Slot<'_, R> {
         );
     }
 
+    /// Moves values by `-size` times `by`, where there is something to move by, multiplies all of
+    /// them by `share` and sends what they are then: in one pass over memory.
+    #[inline(always)]
+    pub fn step_and_send(
+        &mut self,
+        values: &mut Released<Vec<R>>,
+        size: R,
+        by: &Released<Vec<R>>,
+        share: R,
+    ) {
+        *self.extent = Extent::Dense;
+        values.update(
+            #[inline(always)]
+            |values| {
+                assert_eq!(values.len(), self.values.len(), "a message of all values");
+                let moved = by.get().len();
+                let (values, rest) = values.split_at_mut(moved);
+                let (out, out_rest) = self.values.split_at_mut(moved);
+                for ((out, value), by) in out.iter_mut().zip(values).zip(by.get()) {
+                    *value = (*value - size * *by) * share;
+                    *out = *value;
+                }
+                for (out, value) in out_rest.iter_mut().zip(rest) {
+                    *value *= share;
+                    *out = *value;
+                }
+            },
+        );
+    }
+
     /// Tells the hearers that there is nothing new.
     pub fn stay_silent(&mut self) {
         self.values.fill(R::ZERO);

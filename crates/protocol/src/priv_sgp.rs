@@ -29,8 +29,10 @@ use crate::topology::Neighbourhood;
 pub struct PrivSgp<R> {
     /// The vector, then the weight.
     state: Released<Vec<R>>,
-    /// Memory for the next question.
+    /// The last answer, whose memory is for the next question.
     memory: Option<Released<Vec<R>>>,
+    /// How far the last answer moves the state, if that is left to the pass that sends.
+    step: Option<R>,
     descent: Descent<R>,
     reduction: Option<Reduction<R>>,
 }
@@ -50,7 +52,7 @@ impl<R: Real> PrivSgp<R> {
     pub fn new(start_at: &[R], steps: Steps) -> Self {
         let mut state = start(start_at);
         state.update(|state| state.push(R::ONE));
-        Self { state, memory: None, descent: Descent::new(steps), reduction: None }
+        Self { state, memory: None, step: None, descent: Descent::new(steps), reduction: None }
     }
 
     /// With variance reduction for a node of so many records, whose oracle answers
@@ -59,6 +61,29 @@ impl<R: Real> PrivSgp<R> {
         let mean = start(&vec![R::ZERO; self.dimension()]);
         self.reduction = Some(Reduction { mean, share: 1.0 / records as f64 });
         self
+    }
+}
+
+impl<R: Real> Reduction<R> {
+    /// Moves the state against the mean of before and the sum, by so much each, and the mean with
+    /// the sum: one pass over all three.
+    fn step(
+        &mut self,
+        state: &mut Released<Vec<R>>,
+        by_mean: R,
+        by_sum: R,
+        sum: &Released<Vec<R>>,
+    ) {
+        let one = R::from_f64(self.share);
+        let mean = &mut self.mean;
+        state.update(|state| {
+            mean.update(|mean| {
+                for ((x, mean), sum) in state.iter_mut().zip(mean).zip(sum.get()) {
+                    *x = (*x - by_mean * *mean) - by_sum * *sum;
+                    *mean += one * *sum;
+                }
+            });
+        });
     }
 }
 
@@ -87,29 +112,38 @@ impl<R: Real> Synchronous<R> for PrivSgp<R> {
     }
 
     fn answer(&mut self, round: u64, answer: Answer<R>) {
-        let Self { state, memory, descent, reduction } = self;
+        let Self { state, memory, step, descent, reduction } = self;
         let share = 1.0 / descent.steps.divisor;
         *memory = answer.released();
         match (&*memory, reduction) {
             (None, _) => descent.take(round, state, &[]),
+            (Some(_), None) if descent.steps.momentum == 0.0 => {
+                *step = Some(R::from_f64(descent.steps.size.at(round) * share));
+            }
             (Some(sum), None) => descent.take(round, state, &[(share, sum)]),
-            (Some(sum), Some(Reduction { mean, share: one })) => {
+            (Some(sum), Some(reduction)) if descent.steps.momentum == 0.0 => {
+                let size = descent.steps.size.at(round);
+                reduction.step(state, R::from_f64(size), R::from_f64(size * share), sum);
+            }
+            (Some(sum), Some(reduction)) => {
                 // The step uses the mean of before.
-                descent.take(round, state, &[(1.0, mean), (share, sum)]);
-                let one = R::from_f64(*one);
-                mean.update(|mean| {
-                    mean.iter_mut().zip(sum.get()).for_each(|(mean, d)| *mean += one * *d);
-                });
+                descent.take(round, state, &[(1.0, &reduction.mean), (share, sum)]);
+                reduction.step(state, R::ZERO, R::ZERO, sum);
             }
         }
     }
 
+    #[inline(always)]
     fn send(&mut self, _round: u64, around: &Neighbourhood<'_>, slot: &mut Slot<'_, R>) {
         let share = R::from_f64(around.share());
+        if let (Some(size), Some(sum)) = (self.step.take(), &self.memory) {
+            return slot.step_and_send(&mut self.state, size, sum, share);
+        }
         self.state.update(|state| state.iter_mut().for_each(|v| *v *= share));
         slot.send(&self.state);
     }
 
+    #[inline(always)]
     fn receive<'a, L>(&mut self, _round: u64, _around: &Neighbourhood<'_>, letters: L)
     where
         L: Iterator<Item = (NodeId, Letter<'a, R>)>,

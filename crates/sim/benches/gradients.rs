@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use cpu_time::ProcessTime;
 use serde_json::{Value, json};
 use undertone_node::plan::Plan;
-use undertone_node::{Algorithm, Experiment, Learner};
+use undertone_node::{Algorithm, Experiment, Learner, Oracle};
 use undertone_protocol::{PrivSgp, Steps, Wirings};
 use undertone_sim::lockstep::Lockstep;
 
@@ -18,10 +18,10 @@ fn main() {
     let digits = json!({"kind": "mlp", "hidden": [50]});
     let images = |nodes: u64, each: u64| json!({"source": "images", "records": nodes * each});
     let logistic = json!({"kind": "logistic"});
-    let people = json!({"source": "census", "records": 100_000});
+    let people = json!({"source": "census", "records": 32_000});
     for (name, nodes, data, model, algorithm, rounds) in [
-        ("priv_sgp_16_mlp_784_50_10_b1", 16, images(16, 100), &digits, "priv-sgp", 300),
-        ("priv_sgp_100_mlp_784_50_10_b1", 100, images(100, 100), &digits, "priv-sgp", 60),
+        ("priv_sgp_16_mlp_784_50_10_b1", 16, images(16, 1200), &digits, "priv-sgp", 300),
+        ("priv_sgp_100_mlp_784_50_10_b1", 100, images(100, 600), &digits, "priv-sgp", 60),
         ("priv_sgp_1000_logistic_105_b1", 1000, people, &logistic, "priv-sgp", 300),
         (
             "priv_sgp_vr_50_mlp_784_50_10_b1_j1200",
@@ -39,12 +39,19 @@ fn main() {
 }
 
 fn experiment(nodes: u64, data: Value, model: &Value, algorithm: &str, rounds: u64) -> Experiment {
+    // One record a round; remembered gradients need Poisson batches, of one on average.
+    let drawing = match algorithm {
+        "priv-sgp-vr" => {
+            json!({"name": algorithm, "step": 0.01, "sampling": "poisson", "batch": 1})
+        }
+        _ => json!({"name": algorithm, "step": 0.01, "sampling": "single"}),
+    };
     let plan = json!({
         "name": "bench", "seed": 1,
         "network": {"nodes": nodes, "schedule": "exponential"},
         "data": data,
         "model": model,
-        "algorithm": {"name": algorithm, "step": 0.01, "sampling": "single"},
+        "algorithm": drawing,
         "privacy": {"delta": 1e-5, "clip": 1.0, "noise": {"sigma": 1.0}},
         "run": {"rounds": rounds, "precision": "f32"},
         "evaluate": {"metrics": ["loss"]},
@@ -71,10 +78,8 @@ fn report(name: &str, experiment: &Experiment, rounds: u64) {
         let (nodes, mut oracles): (Vec<_>, Vec<_>) = learners.into_iter().map(split).unzip();
         let (mut nodes, mut wirings) = (Lockstep::new(nodes), Wirings::new(topology.clone(), 1));
         let (wall, processor) = (Instant::now(), ProcessTime::now());
-        for _ in 0..rounds {
-            nodes.ask(&mut oracles, |oracle, question| oracle.answer(question)).expect("budget");
-            nodes.advance(1, &mut wirings).expect("a schedule without parameters");
-        }
+        let answer = |oracle: &mut Oracle<_, _>, question| oracle.answer(question);
+        nodes.advance_asking(rounds, &mut wirings, &mut oracles, answer).expect("budget");
         runs.push((wall.elapsed(), processor.elapsed()));
     }
     runs.sort_unstable();

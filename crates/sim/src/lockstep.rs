@@ -1,11 +1,12 @@
 //! All nodes in step over ideal links: the fast engine.
 //!
-//! Nodes are cut into pieces; threads send for all pieces, meet, hear for all pieces, and meet
-//! again. A thread keeps to the pieces that it had before, as long as there are any left for it.
+//! Nodes are cut into pieces; threads ask and send for all pieces, meet, hear for all pieces, and
+//! meet again. A thread keeps to the pieces that it had before, as long as there are any left for it.
 //! No sum runs over nodes, so the bits do not depend on who did what (invariant I5).
 
 mod meeting;
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, RwLock};
 
 use rayon::prelude::*;
@@ -85,21 +86,65 @@ where
     /// Sends and hears for some rounds, in which nothing is asked. The graph of a round is drawn
     /// while the nodes hear in the one before it.
     pub fn advance(&mut self, rounds: u64, wirings: &mut Wirings) -> Result<(), TopologyError> {
+        let mut nobody = vec![(); self.nodes.len()];
+        let silence = |_: &mut P, _: &mut (), _| Ok::<(), Infallible>(());
+        match self.drive(rounds, wirings, LEAST_PIECE, &mut nobody, silence) {
+            Ok(()) => Ok(()),
+            Err(Halt::Topology { source, .. }) => Err(source),
+            Err(Halt::Oracle { source, .. }) => match source {},
+        }
+    }
+
+    /// Asks, sends and hears for some rounds. A node sends as soon as it has its answer, while all
+    /// it needs is in its core's cache. After an error the nodes are of no use any more.
+    pub fn advance_asking<O, E>(
+        &mut self,
+        rounds: u64,
+        wirings: &mut Wirings,
+        oracles: &mut [O],
+        answer: impl Fn(&mut O, Question<R>) -> Result<Answer<R>, E> + Sync,
+    ) -> Result<(), Halt<E>>
+    where
+        O: Send,
+        E: Send,
+    {
+        let each = |node: &mut P, oracle: &mut O, round| {
+            if let Some(question) = node.ask(round) {
+                node.answer(round, answer(oracle, question)?);
+            }
+            Ok(())
+        };
+        self.drive(rounds, wirings, 1, oracles, each)
+    }
+
+    /// Rounds that begin with something for each node to do; pieces have at least so many nodes.
+    fn drive<O: Send, E: Send>(
+        &mut self,
+        rounds: u64,
+        wirings: &mut Wirings,
+        least_piece: usize,
+        oracles: &mut [O],
+        begin: impl Fn(&mut P, &mut O, u64) -> Result<(), E> + Sync,
+    ) -> Result<(), Halt<E>> {
         if rounds == 0 {
             return Ok(());
         }
-        let wiring = wirings.at(self.round)?;
+        let round = self.round;
+        let wiring = wirings.at(round).map_err(|source| Halt::Topology { round, source })?;
         let threads = self.threads(&wiring);
-        let piece = self.nodes.len().div_ceil(8 * threads).next_power_of_two().max(16);
-        let nodes: Vec<_> = self.nodes.chunks_mut(piece).map(Mutex::new).collect();
+        let piece = self.nodes.len().div_ceil(8 * threads).next_power_of_two().max(least_piece);
+        let both = self.nodes.chunks_mut(piece).zip(oracles.chunks_mut(piece));
+        let nodes: Vec<_> = both.map(Mutex::new).collect();
         let mail: Vec<_> = self.mail.parts(piece).into_iter().map(RwLock::new).collect();
         let crew = Crew {
             claims: Claims::new(nodes.len()),
             draws: Claims::new(1),
             nodes,
+            begin,
             mail,
             shift: piece.trailing_zeros(),
             drawn: RwLock::new(Ok(wiring)),
+            failed: Mutex::new(None),
             wirings: Mutex::new(wirings),
             meeting: Meeting::new(threads),
             threads,
@@ -115,12 +160,17 @@ where
             others.chain([own]).collect()
         });
         let drawn = crew.drawn.into_inner().expect("no thread panicked");
+        let failed = crew.failed.into_inner().expect("no thread panicked");
         for part in parts {
             self.traffic.messages += part.traffic.messages;
             self.traffic.bytes += part.traffic.bytes;
             self.round = part.round;
         }
-        drawn.map(|_| ())
+        let round = self.round;
+        if let Some((_, source)) = failed {
+            return Err(Halt::Oracle { round, source });
+        }
+        drawn.map(|_| ()).map_err(|source| Halt::Topology { round, source })
     }
 
     /// As many as the pool has, but none that would have less to do than what waking it costs.
@@ -131,9 +181,40 @@ where
     }
 }
 
+/// Why rounds came to an end before their time.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Halt<E> {
+    /// An oracle failed; if several did, this is what the first node's said.
+    #[error("round {round}: {source}")]
+    Oracle {
+        /// When.
+        round: u64,
+        /// What is wrong.
+        source: E,
+    },
+    /// A round has no graph.
+    #[error("round {round}: {source}")]
+    Topology {
+        /// When.
+        round: u64,
+        /// What is wrong.
+        source: TopologyError,
+    },
+}
+
+/// The fewest nodes of a piece where messages are all there is to do.
+const LEAST_PIECE: usize = 16;
+
+/// Nodes and their oracles.
+type Piece<'a, P, O> = (&'a mut [P], &'a mut [O]);
+
 /// Threads, and what they share for some rounds.
-struct Crew<'a, P, R> {
-    nodes: Vec<Mutex<&'a mut [P]>>,
+struct Crew<'a, P, R, O, E, B> {
+    nodes: Vec<Mutex<Piece<'a, P, O>>>,
+    /// What a node does before it sends.
+    begin: B,
+    /// Whose oracle failed, and how.
+    failed: Mutex<Option<(usize, E)>>,
     mail: Vec<RwLock<MailPart<'a, R>>>,
     /// The binary logarithm of the number of nodes in a piece.
     shift: u32,
@@ -157,10 +238,13 @@ struct Part {
 /// Why a lock is never found broken.
 const UNBROKEN: &str = "whoever panics breaks the meeting before anybody takes a lock again";
 
-impl<P, R> Crew<'_, P, R>
+impl<P, R, O, E, B> Crew<'_, P, R, O, E, B>
 where
     P: Synchronous<R> + Send + Sync,
     R: Real,
+    O: Send,
+    E: Send,
+    B: Fn(&mut P, &mut O, u64) -> Result<(), E> + Sync,
 {
     fn work(&self, thread: usize) -> Part {
         let _attendance = self.meeting.attend();
@@ -172,17 +256,15 @@ where
             let phase = 2 * (round - self.start) + 1;
             for piece in self.claims.in_turn(thread, self.threads) {
                 if self.claims.take(piece, phase) {
-                    let mut nodes = self.nodes[piece].lock().expect(UNBROKEN);
-                    let part = &mut *self.mail[piece].write().expect(UNBROKEN);
-                    let first = piece << self.shift;
-                    let sending =
-                        Sending { nodes: &mut nodes, part, first, wiring: &wiring, round };
-                    let sent = arch.dispatch(sending);
+                    let sent = self.begin_and_send(arch, piece, &wiring, round);
                     traffic.messages += sent.messages;
                     traffic.bytes += sent.bytes;
                 }
             }
             self.meeting.wait();
+            if self.failed.lock().expect(UNBROKEN).is_some() {
+                break;
+            }
             if round + 1 < end && self.draws.take(0, phase) {
                 let next = self.wirings.lock().expect(UNBROKEN).at(round + 1);
                 // Everybody has its own handle on the present one.
@@ -195,7 +277,7 @@ where
                     let mut nodes = self.nodes[piece].lock().expect(UNBROKEN);
                     let (mail, shift, first) = (&mail, self.shift, piece << self.shift);
                     arch.dispatch(Hearing {
-                        nodes: &mut nodes,
+                        nodes: nodes.0,
                         mail,
                         shift,
                         first,
@@ -210,13 +292,54 @@ where
         }
         Part { traffic, round }
     }
+
+    /// Each node of a piece begins its round and sends, before the next one does.
+    fn begin_and_send(
+        &self,
+        arch: pulp::Arch,
+        piece: usize,
+        wiring: &Wiring,
+        round: u64,
+    ) -> Traffic {
+        let mut guard = self.nodes[piece].lock().expect(UNBROKEN);
+        let part = &mut *self.mail[piece].write().expect(UNBROKEN);
+        let (nodes, oracles) = &mut *guard;
+        let mut traffic = Traffic::default();
+        // Where there is nothing to begin with, a piece is as good as a node, and cheaper.
+        let step = if size_of::<O>() == 0 { nodes.len() } else { 1 };
+        let first = piece << self.shift;
+        let mut k = 0;
+        for (nodes, oracles) in nodes.chunks_mut(step).zip(oracles.chunks_mut(step)) {
+            for (node, oracle) in nodes.iter_mut().zip(oracles) {
+                if let Err(error) = (self.begin)(node, oracle, round) {
+                    self.fail(first + k, error);
+                    return traffic;
+                }
+            }
+            let sent = arch.dispatch(Sending { nodes, part, first, offset: k, wiring, round });
+            traffic.messages += sent.messages;
+            traffic.bytes += sent.bytes;
+            k += step;
+        }
+        traffic
+    }
+
+    fn fail(&self, node: usize, error: E) {
+        let mut failed = self.failed.lock().expect(UNBROKEN);
+        if failed.as_ref().is_none_or(|(other, _)| node < *other) {
+            *failed = Some((node, error));
+        }
+    }
 }
 
 /// Some nodes write their messages.
 struct Sending<'a, 'm, P, R> {
     nodes: &'a mut [P],
     part: &'a mut MailPart<'m, R>,
+    /// The first node of the part.
     first: usize,
+    /// Where in the part these nodes begin.
+    offset: usize,
     wiring: &'a Wiring,
     round: u64,
 }
@@ -228,6 +351,7 @@ impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Sending<'_, '_, P, R> {
     fn call(self) -> Traffic {
         let mut sent = Traffic::default();
         for (k, node) in self.nodes.iter_mut().enumerate() {
+            let k = self.offset + k;
             let around = self.wiring.around(NodeId((self.first + k) as u32));
             node.send(self.round, &around, &mut self.part.slot(k));
             let hearers = around.hearers.len();

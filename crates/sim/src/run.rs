@@ -16,7 +16,7 @@ use undertone_trace::{Record, SCHEMA, hash_of};
 
 use crate::evaluate::{Evaluator, Metrics};
 use crate::events::SimError;
-use crate::lockstep::{Lockstep, Traffic};
+use crate::lockstep::{Halt, Lockstep, Traffic};
 
 /// What came of one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,6 +133,15 @@ fn run_as<R: Real>(
     }
 }
 
+impl From<Halt<OracleError>> for RunError {
+    fn from(halt: Halt<OracleError>) -> Self {
+        match halt {
+            Halt::Oracle { round, source } => Self::Oracle { round, source },
+            Halt::Topology { round, source } => Self::Topology { round, source },
+        }
+    }
+}
+
 struct Job<'a> {
     experiment: &'a Experiment,
     seed: u64,
@@ -229,21 +238,27 @@ impl Job<'_> {
             if learns && looks_now {
                 looks.take(round, None, nodes.traffic(), nodes.nodes());
             }
-            if !last && round < asking && !(learns && looks.is_done()) {
-                nodes
-                    .ask(&mut oracles, |oracle, question| oracle.answer(question))
-                    .map_err(|source| RunError::Oracle { round, source })?;
-            }
             // Averages are looked at when the first answers are there: what was released.
+            if !learns && !last && round < asking {
+                let asked = nodes.ask(&mut oracles, |oracle, question| oracle.answer(question));
+                asked.map_err(|source| RunError::Oracle { round, source })?;
+            }
             if !learns && looks_now {
                 looks.take(round, None, nodes.traffic(), nodes.nodes());
             }
             if last || looks.is_done() {
                 break;
             }
-            // On to the next round in which anything is asked or looked at.
+            // On to the next round in which anything is looked at, or asked of averages.
             let look = (round / plan.evaluate.every + 1) * plan.evaluate.every;
-            let next = if round + 1 < asking { round + 1 } else { look.min(plan.run.rounds) };
+            let look = look.min(plan.run.rounds);
+            if learns && round < asking {
+                let to = look.min(asking);
+                let answer = |oracle: &mut Oracle<R, S>, question| oracle.answer(question);
+                nodes.advance_asking(to - round, &mut wirings, &mut oracles, answer)?;
+                continue;
+            }
+            let next = if round + 1 < asking { round + 1 } else { look };
             nodes
                 .advance(next - round, &mut wirings)
                 .map_err(|source| RunError::Topology { round, source })?;

@@ -59,8 +59,12 @@ impl<R: Real> pulp::WithSimd for Sum<'_, R> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(mut self, _: S) -> Clipped {
-        for first in (0..self.batch.len()).step_by(BLOCK) {
-            self.block(first, BLOCK.min(self.batch.len() - first));
+        let whole = self.batch.len() / BLOCK * BLOCK;
+        for first in (0..whole).step_by(BLOCK) {
+            self.block::<BLOCK>(first, BLOCK);
+        }
+        for first in (whole..self.batch.len()).step_by(GROUP) {
+            self.block::<GROUP>(first, GROUP.min(self.batch.len() - first));
         }
         self.tail.write(&mut self.out[..self.model.width]);
         self.clipped
@@ -68,14 +72,15 @@ impl<R: Real> pulp::WithSimd for Sum<'_, R> {
 }
 
 impl<R: Real> Sum<'_, R> {
+    /// The first `count` of `N` records: a block, or a group if there are not as many.
     #[inline(always)]
-    fn block(&mut self, first: usize, count: usize) {
+    fn block<const N: usize>(&mut self, first: usize, count: usize) {
         let width = self.model.width;
-        let mut rows: [&[R]; BLOCK] = [&[]; BLOCK];
-        let [mut scores, mut norms, mut signs] = [[0.0; BLOCK]; 3];
+        let mut rows: [&[R]; N] = [&[]; N];
+        let [mut scores, mut norms, mut signs] = [[0.0; N]; 3];
         let offset = self.model.offset(self.x);
         let x = &self.x[..width];
-        let mut dots = [[R::ZERO; LANES]; BLOCK];
+        let mut dots = [[R::ZERO; LANES]; N];
         for (i, row) in rows.iter_mut().enumerate() {
             // Beyond the batch its last record stands in, and is not used.
             let record = self.batch.record(first + i.min(count - 1));
@@ -87,9 +92,9 @@ impl<R: Real> Sum<'_, R> {
         for (dots, rows) in dots.as_chunks_mut::<GROUP>().0.iter_mut().zip(groups) {
             *dots = partial_dots(rows, x, &self.tail);
         }
-        let dots = trees(&dots);
+        let dots = sums(&dots);
         let mut finite = true;
-        for i in 0..BLOCK {
+        for i in 0..N {
             scores[i] = dots[i].to_f64() + offset;
             finite &= scores[i].is_finite();
         }
@@ -98,28 +103,28 @@ impl<R: Real> Sum<'_, R> {
                 scores[i] = precisely(rows[i], x) + offset;
             }
         }
-        let mut slopes = [0.0; BLOCK];
+        let mut slopes = [0.0; N];
         match self.model.loss {
             Loss::Logistic => {
-                for i in 0..BLOCK {
+                for i in 0..N {
                     slopes[i] = signs[i] * logistic_slope(signs[i] * scores[i]);
                 }
             }
             Loss::SmoothedHinge { width } => {
-                for i in 0..BLOCK {
+                for i in 0..N {
                     slopes[i] = signs[i] * hinge(width, signs[i] * scores[i]).1;
                 }
             }
             // A linear model has no other loss than the squared one.
             _ => {
-                for i in 0..BLOCK {
+                for i in 0..N {
                     slopes[i] = scores[i] - signs[i];
                 }
             }
         }
         // Records that contribute nothing are left out: zero times a row may be NaN.
         let mut kept = 0;
-        let mut coefficients = [R::ZERO; BLOCK];
+        let mut coefficients = [R::ZERO; N];
         for i in 0..count {
             let slope = R::from_f64(slopes[i]);
             let c = coefficient(slope, norms[i], self.clip, &mut self.clipped);
@@ -245,6 +250,26 @@ fn window<R: Real>(row: &[R]) -> [R; LANES] {
     let mut window = [R::ZERO; LANES];
     window[LANES - row.len()..].copy_from_slice(row);
     window
+}
+
+/// The sum over the lanes of each row, in the order of [`trees`].
+#[inline(always)]
+fn sums<R: Real, const N: usize>(rows: &[[R; LANES]; N]) -> [R; N] {
+    let mut sums = [R::ZERO; N];
+    if let Some(block) = rows.first_chunk::<BLOCK>() {
+        sums.copy_from_slice(&trees(block)[..N]);
+        return sums;
+    }
+    for (sum, row) in sums.iter_mut().zip(rows) {
+        let mut lanes = *row;
+        for half in [8, 4, 2, 1] {
+            for l in 0..half {
+                lanes[l] += lanes[l + half];
+            }
+        }
+        *sum = lanes[0];
+    }
+    sums
 }
 
 /// The sum over the lanes of each row, as a tree: the upper half is added to the lower one. Two
