@@ -1,7 +1,9 @@
 //! A plan that was checked: everything a driver needs to run it.
 
 mod algorithm;
+mod charge;
 mod data;
+mod forecast;
 mod learning;
 mod model;
 mod network;
@@ -24,6 +26,7 @@ use learning::Learning;
 use protection::Protection;
 
 pub use algorithm::Algorithm;
+pub use forecast::{Constant, Constants, Estimated, Forecast, Group, Origin, PaperChoice, Row};
 pub use learning::{Learner, Problem};
 pub use network::schedule_of;
 pub use protection::Claim;

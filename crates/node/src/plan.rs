@@ -6,6 +6,7 @@ mod algorithm;
 mod band;
 mod data;
 mod expand;
+mod planning;
 mod privacy;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ pub use algorithm::{AlgorithmPlan, AlgorithmWord, SamplingWord, StepPlan};
 pub use band::{At, Expected};
 pub use data::{DataPlan, DrawnPlan, DrawnWord, NumbersPlan, SourceWord};
 pub use expand::{Variant, expand, overlay};
+pub use planning::{EstimatePlan, PlanningPlan};
 pub use privacy::{ClipPlan, NodeBudget, NoisePlan, PrivacyPlan};
 
 /// Everything about an experiment.
@@ -55,6 +57,9 @@ pub struct Plan {
     /// What is drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chart: Option<ChartPlan>,
+    /// What `undertone plan` knows of the problem.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanningPlan>,
 }
 
 /// Why a plan does not do.

@@ -137,8 +137,25 @@ impl Learning {
         (0..).zip(self.deal::<R>(plan, seed)?).map(learner).collect()
     }
 
+    /// The same model and the same deal for other records.
+    pub(super) fn measure<R: Real>(
+        &self,
+        data: &Dataset<R>,
+    ) -> Result<(Arc<dyn Tabled<R>>, &Partition), PlanError> {
+        let wanted = data.width() == self.width::<R>();
+        if wanted {
+            return Ok((self.model.objective(), &self.split));
+        }
+        let message = "its records have other features than those of [data]";
+        Err(PlanError::new("plan.estimate", message))
+    }
+
+    fn width<R: Real>(&self) -> usize {
+        examples::<R>(&self.records).train.width()
+    }
+
     /// The records of every node, of which there are enough for a batch.
-    fn deal<R: Real>(&self, plan: &Plan, seed: u64) -> Result<Vec<Vec<usize>>, PlanError> {
+    pub(super) fn deal<R: Real>(&self, plan: &Plan, seed: u64) -> Result<Vec<Vec<usize>>, PlanError> {
         let train = &examples::<R>(&self.records).train;
         let parts = self
             .split
@@ -172,7 +189,7 @@ impl Learning {
 }
 
 /// The budget of a node that has its own, and where it is in the plan.
-fn own_budget(plan: &Plan, node: u32) -> Option<(&NodeBudget, String)> {
+pub(super) fn own_budget(plan: &Plan, node: u32) -> Option<(&NodeBudget, String)> {
     let mut all = plan.privacy.iter().flat_map(|privacy| privacy.node.iter().enumerate());
     all.find(|(_, own)| own.node == node).map(|(k, own)| (own, format!("privacy.node.{k}")))
 }

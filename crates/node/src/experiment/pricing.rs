@@ -11,6 +11,7 @@ use undertone_privacy::units::{
     Adjacency, ClipNorm, Delta, Epsilon, OutOfRange, Probability, Scale, Sensitivity, Unit,
 };
 
+use super::charge::Charge;
 use super::protection::{Asked, Claim, at};
 use crate::plan::{
     AlgorithmWord, ClipPlan, NodeBudget, NoisePlan, Plan, PlanError, PrivacyPlan, SamplingWord,
@@ -50,7 +51,7 @@ pub(super) struct Priced {
 
 /// The constant of 003 theorem 2, which the paper leaves open; from its equation 12 and the numbers
 /// of its run on CIFAR-10 (theory, CE-2).
-const C2: f64 = 0.372_403;
+pub(super) const C2: f64 = 0.372_403;
 
 /// Where nothing is hidden, nothing is clipped: longer than any gradient whose square is finite.
 const UNCLIPPED: f64 = 1e150;
@@ -62,18 +63,14 @@ impl Priced {
         own: Option<(&NodeBudget, &str)>,
         records: usize,
     ) -> Result<Self, PlanError> {
-        let reduced = plan.algorithm.name == AlgorithmWord::PrivSgpVr;
-        let sampler = sampler(plan, records).map_err(at("algorithm.batch"))?;
         let rounds = plan.algorithm.rounds_of_gradients.unwrap_or(plan.run.rounds);
-        let clip = clip(plan)?;
-        let contribution = ClipNorm::new(if reduced { 2.0 } else { 1.0 } * clip.get())
-            .map_err(at("privacy.clip"))?;
-        let run = Run { plan, sampler, clip, contribution, rounds, records };
+        let run = Run::new(plan, records, rounds)?;
+        let Run { sampler, clip, reduced, .. } = run;
         let (noise, budget, claim) = match &plan.privacy {
             None => (Noise::Exposed, None, None),
             Some(privacy) => {
-                let asked = Asked::new(privacy, own)?;
-                let noise = run.noise(privacy, &asked)?;
+                let asked = run.asked(privacy, own)?;
+                let noise = run.noise(privacy.noise, &asked)?;
                 let kept = asked.epsilon.filter(|_| privacy.noise == NoisePlan::Sound);
                 (noise, Some((kept, asked.delta)), run.claim(privacy, &asked))
             }
@@ -83,18 +80,66 @@ impl Priced {
     }
 }
 
-/// What is to be priced.
-struct Run<'a> {
+/// What is to be priced: so many rounds of a node with so many records.
+pub(super) struct Run<'a> {
     plan: &'a Plan,
-    sampler: Sampler,
-    clip: ClipNorm,
+    pub(super) sampler: Sampler,
+    pub(super) clip: ClipNorm,
+    /// Whether differences from remembered gradients are answered.
+    reduced: bool,
     /// What a record adds to a sum at most.
     contribution: ClipNorm,
     rounds: u64,
     records: usize,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    pub(super) fn new(plan: &'a Plan, records: usize, rounds: u64) -> Result<Self, PlanError> {
+        let reduced = plan.algorithm.name == AlgorithmWord::PrivSgpVr;
+        let sampler = sampler(plan, records).map_err(at("algorithm.batch"))?;
+        let clip = clip(plan)?;
+        let contribution = ClipNorm::new(if reduced { 2.0 } else { 1.0 } * clip.get())
+            .map_err(at("privacy.clip"))?;
+        Ok(Self { plan, sampler, clip, reduced, contribution, rounds, records })
+    }
+
+    /// What may be spent on gradients: the budget, less what was spent on estimates.
+    pub(super) fn asked(
+        &self,
+        privacy: &PrivacyPlan,
+        own: Option<(&NodeBudget, &str)>,
+    ) -> Result<Asked, PlanError> {
+        let asked = Asked::new(privacy, own)?;
+        match Charge::of(self.plan, &asked, self.adjacency())? {
+            Some(charge) => charge.left(&asked),
+            None => Ok(asked),
+        }
+    }
+
+    /// Whether the public mean of remembered gradients is noisy.
+    pub(super) fn remembers(&self) -> bool {
+        self.reduced
+    }
+
+    /// What the noise of a mean gradient is, given that of the sum over a batch.
+    pub(super) fn of_mean(&self, noise: Noise) -> f64 {
+        match noise {
+            Noise::Exposed => 0.0,
+            Noise::Gaussian(sigma) => sigma.get() / self.divisor(),
+        }
+    }
+
+    /// What sums are divided by: the expected size of a batch.
+    pub(super) fn divisor(&self) -> f64 {
+        self.sampler.expected_size(self.records)
+    }
+
+    /// What so much noise costs in truth.
+    pub(super) fn price(&self, noise: Noise, delta: Delta) -> Result<Epsilon, PlanError> {
+        let price = Accountant::Best.epsilon_upper(&self.event(noise), self.adjacency(), delta);
+        price.map(|bound| bound.epsilon).map_err(|e| PlanError::new("privacy", e.to_string()))
+    }
+
     fn event(&self, noise: Noise) -> Event {
         let round = noise.event(Sensitivity::contribution(self.contribution));
         match noise {
@@ -104,7 +149,7 @@ impl Run<'_> {
         }
     }
 
-    fn adjacency(&self) -> Adjacency {
+    pub(super) fn adjacency(&self) -> Adjacency {
         let chosen = self.plan.privacy.as_ref().and_then(|privacy| privacy.adjacency);
         chosen.unwrap_or(match self.sampler {
             Sampler::Poisson(_) => Adjacency::AddRemove,
@@ -113,14 +158,14 @@ impl Run<'_> {
     }
 
     /// Of the sum over a batch.
-    fn noise(&self, privacy: &PrivacyPlan, asked: &Asked) -> Result<Noise, PlanError> {
+    pub(super) fn noise(&self, chosen: NoisePlan, asked: &Asked) -> Result<Noise, PlanError> {
         if let (Sampler::FixedSize(_), Adjacency::AddRemove) = (self.sampler, self.adjacency()) {
             let message = "batches of a fixed size need a public number of records; take \
                            \"replace\", or sampling = \"poisson\"";
             return Err(PlanError::new("privacy.adjacency", message));
         }
-        let divisor = self.sampler.expected_size(self.records);
-        match privacy.noise {
+        let divisor = self.divisor();
+        match chosen {
             NoisePlan::Sound => {
                 let target = Target {
                     epsilon: asked.epsilon(),
@@ -157,7 +202,7 @@ impl Run<'_> {
     /// Of the mean gradient, as the paper has it; nothing if it has none for such a run.
     fn paper(&self, asked: &Asked) -> Result<Option<Scale>, OutOfRange> {
         let (epsilon, delta) = (asked.epsilon(), asked.delta);
-        let divisor = self.sampler.expected_size(self.records);
+        let divisor = self.divisor();
         if self.plan.algorithm.name == AlgorithmWord::Dp2Sgd {
             // Basic composition of rounds that are as private as each other.
             let k = self.rounds as f64;
@@ -173,8 +218,7 @@ impl Run<'_> {
 
     /// What the paper takes for the sensitivity: `3G` with a table.
     fn bound_of_paper(&self) -> f64 {
-        let reduced = self.plan.algorithm.name == AlgorithmWord::PrivSgpVr;
-        if reduced { 3.0 * self.clip.get() } else { self.clip.get() }
+        if self.reduced { 3.0 * self.clip.get() } else { self.clip.get() }
     }
 
     fn claim(&self, privacy: &PrivacyPlan, asked: &Asked) -> Option<Claim> {
@@ -205,10 +249,7 @@ impl Run<'_> {
         let wrong = |message: String| PlanError::new("privacy", message);
         let budget = match budget {
             Some((Some(epsilon), delta)) => Budget { epsilon, delta },
-            Some((None, delta)) => {
-                let price = Accountant::Best.epsilon_upper(&event, adjacency, delta);
-                Budget { epsilon: price.map_err(|e| wrong(e.to_string()))?.epsilon, delta }
-            }
+            Some((None, delta)) => Budget { epsilon: self.price(noise, delta)?, delta },
             None => Budget {
                 epsilon: Epsilon::INFINITE,
                 delta: Delta::new(0.0).map_err(at("privacy"))?,
