@@ -35,5 +35,6 @@ pub use experiment::{
 };
 pub use oracle::{Oracle, OracleError};
 pub use private::{
-    Bound, Noise, Private, PrivateGradients, PrivatePoints, PrivateSteps, PrivateVector, TableError,
+    AdaptiveClip, Bound, Noise, Private, PrivateGradients, PrivatePoints, PrivateSteps,
+    PrivateVector, TableError,
 };

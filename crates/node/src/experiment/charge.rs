@@ -154,6 +154,20 @@ impl Charge {
     }
 }
 
+/// What a run says of estimates that were made before it.
+pub(super) fn note(plan: &Plan) -> Option<String> {
+    let estimate = plan.plan.as_ref()?.estimate.as_ref()?;
+    let EstimatePlan::Private { .. } = estimate else { return None };
+    let privacy = plan.privacy.as_ref()?;
+    let text = format!(
+        "the estimate of [plan] from the nodes' own records is charged beside this run: a tenth of \
+         each delta, and what it costs at that; guarantees above are for the rest of each budget, \
+         and together they are within it by basic composition (delta {} for the common budget)",
+        privacy.delta
+    );
+    Some(text)
+}
+
 fn mechanism(noise: Scale) -> Result<GaussianMechanism, OutOfRange> {
     let root = ClipNorm::new(3f64.sqrt())?;
     let sigma = Scale::new(noise.get() * root.get())?;

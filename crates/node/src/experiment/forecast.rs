@@ -4,18 +4,18 @@
 mod agreement;
 mod bound;
 mod constants;
+mod types;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use undertone_privacy::accountant::Accountant;
 use undertone_privacy::claims::privsgp::{
     Gradients, single_index_event, table_event, theorem_2_sigma,
 };
-use undertone_privacy::event::{Event, SagaSampling};
+use undertone_privacy::event::SagaSampling;
 use undertone_privacy::noise::Key;
 use undertone_privacy::sampler::Sampler;
-use undertone_privacy::units::{Adjacency, Delta, Epsilon, OutOfRange};
+use undertone_privacy::units::{Adjacency, Epsilon, OutOfRange, Scale};
 use undertone_protocol::StepSize;
 use undertone_real::Real;
 
@@ -33,116 +33,7 @@ use bound::{Setting, TooLong, descent, equation_12, theorem_1};
 use constants::Found;
 
 pub use constants::{Constant, Constants, Origin};
-
-/// What noise every number of rounds needs, what error is predicted, and what is best.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Forecast {
-    /// How many nodes.
-    pub nodes: u32,
-    /// How many numbers a model has.
-    pub dimension: usize,
-    /// What gradients are clipped to: `G`.
-    pub clip: f64,
-    /// Which data sets are neighbours.
-    pub adjacency: Adjacency,
-    /// What is known of the problem.
-    pub constants: Constants,
-    /// What an estimate from the nodes' own records cost, if there was one.
-    pub estimated: Option<Estimated>,
-    /// By number of rounds.
-    pub rows: Vec<Row>,
-    /// What paper 003 chooses.
-    pub paper: PaperChoice,
-    /// The rounds with the least error that is predicted; none if nothing is predicted.
-    pub ours: Option<u64>,
-    /// Why errors are not predicted, if they are not.
-    pub unpredicted: Option<String>,
-}
-
-/// One number of rounds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
-    /// `K`.
-    pub rounds: u64,
-    /// Nodes that are alike, by the first of them.
-    pub groups: Vec<Group>,
-    /// The predicted mean squared gradient, with the plan's steps, batches and network.
-    pub error: Option<f64>,
-    /// 003 theorem 1 with the noise that is needed in truth.
-    pub theorem_1: f64,
-    /// The same with the noise of 003 theorem 2: equation 14.
-    pub equation_14: f64,
-}
-
-/// Nodes with as many records and the same budget.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Group {
-    /// The first of them.
-    pub node: u32,
-    /// How many they are.
-    pub nodes: u32,
-    /// Of each.
-    pub records: usize,
-    /// What may be spent on gradients.
-    pub budget: Epsilon,
-    /// What may be spent on gradients.
-    pub delta: Delta,
-    /// The least noise in a mean gradient that keeps the budget.
-    pub sigma: f64,
-    /// What that costs in truth: at most the budget.
-    pub epsilon: Epsilon,
-    /// The noise of 003 theorem 2.
-    pub paper_sigma: f64,
-    /// What that costs in truth, by the paper's own sampling: one uniform record a round,
-    /// replace-one. Infinite means no guarantee.
-    #[serde(serialize_with = "or_null")]
-    pub paper_epsilon: Epsilon,
-}
-
-/// What paper 003 chooses.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct PaperChoice {
-    /// `c2`.
-    pub constant: f64,
-    /// Equation 12, before it is rounded.
-    pub exact: f64,
-    /// The same as a number of rounds; none beyond what can be run.
-    pub rounds: Option<u64>,
-}
-
-/// The price of estimating from the nodes' own records.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Estimated {
-    /// What every node's ledger was debited.
-    pub event: Event,
-    /// What that costs the node that it costs most.
-    pub epsilon: Epsilon,
-    /// At the delta that was taken off the budget for it.
-    pub delta: Delta,
-    /// What a node's ledger says of it.
-    pub guarantee: String,
-}
-
-impl Row {
-    /// The nodes with the most noise.
-    pub fn worst(&self) -> &Group {
-        let most = self.groups.iter().max_by(|a, b| a.sigma.total_cmp(&b.sigma));
-        most.expect("there is a node")
-    }
-
-    /// The least and the most noise.
-    pub fn sigmas(&self) -> (f64, f64) {
-        let all = || self.groups.iter().map(|group| group.sigma);
-        (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max))
-    }
-
-    /// What the paper's noise costs the node that it costs most.
-    pub fn paper_epsilon(&self) -> Epsilon {
-        self.groups.iter().map(|group| group.paper_epsilon).fold(Epsilon::ZERO, |a, b| {
-            if b > a { b } else { a }
-        })
-    }
-}
+pub use types::{Estimated, Forecast, Group, PaperChoice, Row};
 
 /// More rounds than these are not tried.
 const MOST_ROUNDS: u64 = 10_000_000;
@@ -404,11 +295,11 @@ impl Task<'_> {
             let paper_sigma = paper_sigma.map_err(at("plan.constant"))?;
             let paper_epsilon = self.paper_price(alike, &run, paper_sigma, rounds)?;
             let share = f64::from(alike.nodes) / n;
-            let drawn = (run.divisor() / alike.records.max(1) as f64).min(1.0);
+            let drawn = (run.batch() / alike.records.max(1) as f64).min(1.0);
             noise += share * sigma * sigma;
             paper_noise += share * paper_sigma * paper_sigma;
             if run.sampler != Sampler::Full {
-                batches += share * (1.0 - drawn) * constants.variance.value / run.divisor();
+                batches += share * (1.0 - drawn) * constants.variance.value / run.batch();
             }
             if run.remembers() {
                 memory += share * (drawn * sigma).powi(2);
@@ -468,7 +359,7 @@ impl Task<'_> {
         rounds: u64,
     ) -> Result<Epsilon, PlanError> {
         let wrong = at("plan.constant");
-        let sigma = undertone_privacy::units::Scale::new(sigma).map_err(&wrong)?;
+        let sigma = Scale::new(sigma).map_err(&wrong)?;
         let gradients = Gradients { records: alike.records as u64, clip: run.clip, rounds };
         let event = match self.is_reduced() {
             true => table_event(&gradients, SagaSampling::SingleIndex, sigma),
@@ -495,8 +386,4 @@ fn say(error: TooLong, rounds: u64) -> String {
              agrees; take steps below {most:.3e}, or more neighbours"
         ),
     }
-}
-
-fn or_null<S: serde::Serializer>(epsilon: &Epsilon, serializer: S) -> Result<S::Ok, S::Error> {
-    epsilon.get().is_finite().then_some(epsilon.get()).serialize(serializer)
 }

@@ -1,22 +1,25 @@
 //! Noise and ledger of nodes that learn: from what a plan says to what is proved.
 
+mod written;
+
 use undertone_privacy::accountant::Accountant;
 use undertone_privacy::calibrate::{CalibrateError, Target};
 use undertone_privacy::claims::gaussian::classic_sigma;
 use undertone_privacy::claims::privsgp::theorem_2_sigma;
 use undertone_privacy::event::Event;
 use undertone_privacy::ledger::{Budget, Filter, Header, Ledger, Tally};
-use undertone_privacy::sampler::{FixedSizeSampler, PoissonSampler, Sampler};
+use undertone_privacy::sampler::Sampler;
 use undertone_privacy::units::{
-    Adjacency, ClipNorm, Delta, Epsilon, OutOfRange, Probability, Scale, Sensitivity, Unit,
+    Adjacency, ClipNorm, Delta, Epsilon, OutOfRange, Scale, Sensitivity, Unit,
 };
 
 use super::charge::Charge;
 use super::protection::{Asked, Claim, at};
-use crate::plan::{
-    AlgorithmWord, ClipPlan, NodeBudget, NoisePlan, Plan, PlanError, PrivacyPlan, SamplingWord,
-};
-use crate::private::Noise;
+use crate::plan::{AlgorithmWord, NodeBudget, NoisePlan, Plan, PlanError, PrivacyPlan};
+use crate::private::{Noise, TableError, printed};
+use written::{answers, check_stop, clip, sampler};
+
+pub(super) use written::Answers;
 
 /// What the price of a node depends on: its number of records and its budget, in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,8 +45,10 @@ pub(super) struct Priced {
     pub(super) clip: ClipNorm,
     /// Of the sum over a batch.
     pub(super) noise: Noise,
-    /// Whether differences from remembered gradients are answered.
-    pub(super) reduced: bool,
+    /// What is answered.
+    pub(super) answers: Answers,
+    /// What answers are divided by.
+    pub(super) divisor: f64,
     /// Open, of which others are made.
     pub(super) ledger: Ledger<Tally>,
     pub(super) claim: Option<Claim>,
@@ -53,9 +58,6 @@ pub(super) struct Priced {
 /// of its run on CIFAR-10 (theory, CE-2).
 pub(super) const C2: f64 = 0.372_403;
 
-/// Where nothing is hidden, nothing is clipped: longer than any gradient whose square is finite.
-const UNCLIPPED: f64 = 1e150;
-
 impl Priced {
     /// By the common budget, or that of one node, which is at `key` in the plan.
     pub(super) fn new(
@@ -64,19 +66,24 @@ impl Priced {
         records: usize,
     ) -> Result<Self, PlanError> {
         let rounds = plan.algorithm.rounds_of_gradients.unwrap_or(plan.run.rounds);
-        let run = Run::new(plan, records, rounds)?;
-        let Run { sampler, clip, reduced, .. } = run;
+        let mut run = Run::new(plan, records, rounds)?;
+        let stops = plan.run.stop_on_budget;
+        check_stop(plan)?;
         let (noise, budget, claim) = match &plan.privacy {
             None => (Noise::Exposed, None, None),
             Some(privacy) => {
                 let asked = run.asked(privacy, own)?;
                 let noise = run.noise(privacy.noise, &asked)?;
-                let kept = asked.epsilon.filter(|_| privacy.noise == NoisePlan::Sound);
+                if stops {
+                    run.rounds = run.rounds_within(noise, &asked)?;
+                }
+                let kept = asked.epsilon.filter(|_| stops || privacy.noise == NoisePlan::Sound);
                 (noise, Some((kept, asked.delta)), run.claim(privacy, &asked))
             }
         };
         let ledger = run.ledger(noise, budget)?;
-        Ok(Self { sampler, clip, noise, reduced, ledger, claim })
+        let Run { sampler, clip, answers, .. } = run;
+        Ok(Self { sampler, clip, noise, answers, divisor: run.divisor(), ledger, claim })
     }
 }
 
@@ -85,8 +92,7 @@ pub(super) struct Run<'a> {
     plan: &'a Plan,
     pub(super) sampler: Sampler,
     pub(super) clip: ClipNorm,
-    /// Whether differences from remembered gradients are answered.
-    reduced: bool,
+    answers: Answers,
     /// What a record adds to a sum at most.
     contribution: ClipNorm,
     rounds: u64,
@@ -95,12 +101,19 @@ pub(super) struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub(super) fn new(plan: &'a Plan, records: usize, rounds: u64) -> Result<Self, PlanError> {
-        let reduced = plan.algorithm.name == AlgorithmWord::PrivSgpVr;
         let sampler = sampler(plan, records).map_err(at("algorithm.batch"))?;
-        let clip = clip(plan)?;
-        let contribution = ClipNorm::new(if reduced { 2.0 } else { 1.0 } * clip.get())
-            .map_err(at("privacy.clip"))?;
-        Ok(Self { plan, sampler, clip, reduced, contribution, rounds, records })
+        let (clip, answers) = (clip(plan)?, answers(plan)?);
+        let times = if answers == Answers::Differences { 2.0 } else { 1.0 };
+        let contribution = ClipNorm::new(times * clip.get()).map_err(at("privacy.clip"))?;
+        if let (Answers::Printed, true) = (answers, plan.privacy.is_some()) {
+            let one = Scale::new(1.0).map_err(at("privacy.noise"))?;
+            let refused = |error: TableError| {
+                let message = format!("{error}; take \"poisson\" or \"single\"");
+                PlanError::new("algorithm.sampling", message)
+            };
+            printed::mechanism(&sampler, records, clip, one).map_err(refused)?;
+        }
+        Ok(Self { plan, sampler, clip, answers, contribution, rounds, records })
     }
 
     /// What may be spent on gradients: the budget, less what was spent on estimates.
@@ -109,7 +122,12 @@ impl<'a> Run<'a> {
         privacy: &PrivacyPlan,
         own: Option<(&NodeBudget, &str)>,
     ) -> Result<Asked, PlanError> {
-        let asked = Asked::new(privacy, own)?;
+        // Noise that is fixed has a budget if nodes stop on it.
+        let chosen = match self.plan.run.stop_on_budget {
+            true => PrivacyPlan { noise: NoisePlan::Sound, ..privacy.clone() },
+            false => privacy.clone(),
+        };
+        let asked = Asked::new(&chosen, own)?;
         match Charge::of(self.plan, &asked, self.adjacency())? {
             Some(charge) => charge.left(&asked),
             None => Ok(asked),
@@ -118,7 +136,7 @@ impl<'a> Run<'a> {
 
     /// Whether the public mean of remembered gradients is noisy.
     pub(super) fn remembers(&self) -> bool {
-        self.reduced
+        self.answers == Answers::Differences
     }
 
     /// What the noise of a mean gradient is, given that of the sum over a batch.
@@ -129,8 +147,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What sums are divided by: the expected size of a batch.
+    /// What answers are divided by: sums by the expected size of a batch.
     pub(super) fn divisor(&self) -> f64 {
+        if self.answers == Answers::Printed { 1.0 } else { self.batch() }
+    }
+
+    /// The expected size of a batch.
+    pub(super) fn batch(&self) -> f64 {
         self.sampler.expected_size(self.records)
     }
 
@@ -141,11 +164,50 @@ impl<'a> Run<'a> {
     }
 
     fn event(&self, noise: Noise) -> Event {
-        let round = noise.event(Sensitivity::contribution(self.contribution));
-        match noise {
-            Noise::Gaussian(_) => self.sampler.event(round).repeated(self.rounds),
+        self.event_of(noise, self.rounds)
+    }
+
+    fn event_of(&self, noise: Noise, rounds: u64) -> Event {
+        let Noise::Gaussian(sigma) = noise else {
             // Nothing is hidden, by whatever batch.
-            Noise::Exposed => round.repeated(self.rounds),
+            return Event::NonPrivate.repeated(rounds);
+        };
+        let round = match self.answers {
+            Answers::Differences | Answers::Gradients => {
+                let moved = Sensitivity::contribution(self.contribution);
+                self.sampler.event(Event::gaussian(moved, sigma))
+            }
+            Answers::Adaptive(clip) => match clip.mechanism(sigma) {
+                Ok(mechanism) => self.sampler.event(mechanism.event()),
+                Err(_) => Event::NonPrivate,
+            },
+            Answers::Printed => {
+                let round = printed::mechanism(&self.sampler, self.records, self.clip, sigma);
+                round.map_or(Event::NonPrivate, |mechanism| mechanism.event())
+            }
+        };
+        round.repeated(rounds)
+    }
+
+    /// How many rounds the budget lasts with so much noise.
+    fn rounds_within(&self, noise: Noise, asked: &Asked) -> Result<u64, PlanError> {
+        if self.price(noise, asked.delta)? <= asked.epsilon() {
+            return Ok(self.rounds);
+        }
+        let found = self.target(asked).rounds(|rounds| self.event_of(noise, rounds));
+        let found = found.map_err(|_| {
+            let message = "does not last for a single round; take more noise, or a larger budget";
+            PlanError::new("privacy.epsilon", message)
+        })?;
+        Ok(found.min(self.rounds))
+    }
+
+    fn target(&self, asked: &Asked) -> Target {
+        Target {
+            epsilon: asked.epsilon(),
+            delta: asked.delta,
+            adjacency: self.adjacency(),
+            accountant: Accountant::Best,
         }
     }
 
@@ -167,12 +229,6 @@ impl<'a> Run<'a> {
         let divisor = self.divisor();
         match chosen {
             NoisePlan::Sound => {
-                let target = Target {
-                    epsilon: asked.epsilon(),
-                    delta: asked.delta,
-                    adjacency: self.adjacency(),
-                    accountant: Accountant::Best,
-                };
                 // The bracket of the search starts at the size of a contribution.
                 let size = self.contribution.get();
                 let scaled = |z: Scale| Scale::new(z.get() * size);
@@ -180,7 +236,7 @@ impl<'a> Run<'a> {
                     Ok(sigma) => self.event(Noise::Gaussian(sigma)),
                     Err(_) => Event::NonPrivate,
                 };
-                let found = target.noise(family).map_err(no_noise)?;
+                let found = self.target(asked).noise(family).map_err(|e| self.no_noise(e))?;
                 Ok(Noise::Gaussian(scaled(found).map_err(at("privacy.clip"))?))
             }
             NoisePlan::Paper => {
@@ -199,17 +255,28 @@ impl<'a> Run<'a> {
         }
     }
 
+    fn no_noise(&self, error: CalibrateError) -> PlanError {
+        let key = match (&error, self.answers) {
+            (CalibrateError::Account(_), _) => "privacy.adjacency",
+            (CalibrateError::Unreachable { .. }, Answers::Adaptive(_)) => {
+                let message = "the noisy counts alone cost more than the budget; raise it";
+                return PlanError::new("privacy.clip.noise", message);
+            }
+            _ => "privacy.epsilon",
+        };
+        PlanError::new(key, error.to_string())
+    }
+
     /// Of the mean gradient, as the paper has it; nothing if it has none for such a run.
     fn paper(&self, asked: &Asked) -> Result<Option<Scale>, OutOfRange> {
         let (epsilon, delta) = (asked.epsilon(), asked.delta);
-        let divisor = self.divisor();
         if self.plan.algorithm.name == AlgorithmWord::Dp2Sgd {
             // Basic composition of rounds that are as private as each other.
             let k = self.rounds as f64;
             let (epsilon, delta) = (Epsilon::new(epsilon.get() / k)?, Delta::new(delta.get() / k)?);
-            return classic_sigma(epsilon, delta, 2.0 * self.clip.get() / divisor).map(Some);
+            return classic_sigma(epsilon, delta, 2.0 * self.clip.get() / self.batch()).map(Some);
         }
-        if divisor.round() != 1.0 {
+        if self.batch().round() != 1.0 {
             return Ok(None);
         }
         let records = self.records as u64;
@@ -218,7 +285,8 @@ impl<'a> Run<'a> {
 
     /// What the paper takes for the sensitivity: `3G` with a table.
     fn bound_of_paper(&self) -> f64 {
-        if self.reduced { 3.0 * self.clip.get() } else { self.clip.get() }
+        let reduced = self.plan.algorithm.name == AlgorithmWord::PrivSgpVr;
+        if reduced { 3.0 * self.clip.get() } else { self.clip.get() }
     }
 
     fn claim(&self, privacy: &PrivacyPlan, asked: &Asked) -> Option<Claim> {
@@ -259,39 +327,4 @@ impl<'a> Run<'a> {
         let header = Header { node: 0, budget, adjacency, unit: Unit::Record, filter };
         Ledger::open(header, Tally::default()).map_err(|e| wrong(e.to_string()))
     }
-}
-
-fn clip(plan: &Plan) -> Result<ClipNorm, PlanError> {
-    let norm = match plan.privacy.as_ref().map(|privacy| privacy.clip) {
-        None => UNCLIPPED,
-        Some(ClipPlan::Norm(norm)) => norm,
-        Some(ClipPlan::Within(_)) => {
-            let message = "with a model it is the norm that gradients are clipped to, such as 1.0";
-            return Err(PlanError::new("privacy.clip", message));
-        }
-    };
-    ClipNorm::new(norm).map_err(at("privacy.clip"))
-}
-
-fn sampler(plan: &Plan, records: usize) -> Result<Sampler, OutOfRange> {
-    let batch = plan.algorithm.batch.unwrap_or(1);
-    Ok(match plan.algorithm.sampling.expect("checked") {
-        SamplingWord::Full => Sampler::Full,
-        SamplingWord::Single => Sampler::FixedSize(FixedSizeSampler::new(1, records)?),
-        SamplingWord::FixedSize => {
-            Sampler::FixedSize(FixedSizeSampler::new(batch as usize, records)?)
-        }
-        SamplingWord::Poisson => {
-            let probability = Probability::new(batch as f64 / records as f64)?;
-            Sampler::Poisson(PoissonSampler { probability })
-        }
-    })
-}
-
-fn no_noise(error: CalibrateError) -> PlanError {
-    let key = match error {
-        CalibrateError::Account(_) => "privacy.adjacency",
-        _ => "privacy.epsilon",
-    };
-    PlanError::new(key, error.to_string())
 }

@@ -149,9 +149,8 @@ mod tests {
     #[test]
     fn equation_12_gives_the_rounds_of_the_paper() {
         let constants = constants(25.0, 2.8, 5e5, 7.8e5);
-        let spread = |epsilon: f64| {
-            (3.0 * 0.372_403 * 10.0 / (3125.0 * epsilon)).powi(2) * -(1e-5_f64.ln())
-        };
+        let spread =
+            |epsilon: f64| (3.0 * 0.372_403 * 10.0 / (3125.0 * epsilon)).powi(2) * -(1e-5_f64.ln());
         let best = equation_12(&constants, 11_173_962.0, spread(3.0));
         assert!((best / 3120.0 - 1.0).abs() < 1e-4, "{best}");
         // It is the minimum of theorem 1 with that noise, and goes with epsilon squared.

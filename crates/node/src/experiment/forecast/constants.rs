@@ -227,8 +227,8 @@ fn curvature<R: Real>(objective: &dyn Tabled<R>, data: &Dataset<R>, at: &[R]) ->
 
 #[cfg(test)]
 mod tests {
-    use undertone_model::{Loss, Network, Objective};
     use undertone_model::synthetic::{census, gaussian_mixture};
+    use undertone_model::{Loss, Network, Objective};
 
     use super::*;
 
@@ -273,9 +273,12 @@ mod tests {
     #[test]
     fn networks_and_single_precision_do_as_well() {
         let data = gaussian_mixture::<f32>(3, 400, 4, 3, 2.0);
-        let network =
-            Network::mlp(&[4, 5, 3], undertone_model::network::Activation::Tanh, Loss::CrossEntropy)
-                .unwrap();
+        let network = Network::mlp(
+            &[4, 5, 3],
+            undertone_model::network::Activation::Tanh,
+            Loss::CrossEntropy,
+        )
+        .unwrap();
         let at = vec![0.1_f32; Objective::<f32>::dimension(&network)];
         let found = Found::in_public(&network, &data, &Partition::Even, 4, 1.0, &at).unwrap();
         assert!(found.smoothness.is_some_and(|l| l.is_finite() && l > 0.0), "{found:?}");
