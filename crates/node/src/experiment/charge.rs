@@ -93,7 +93,7 @@ impl Charge {
         let delta = Delta::new(delta).map_err(at(KEY))?;
         let Some(epsilon) = asked.epsilon else { return Ok(Asked { epsilon: None, delta }) };
         let left = epsilon.get() - self.spent.epsilon.get();
-        if !(left > 0.0) {
+        if left <= 0.0 {
             let message = format!(
                 "costs epsilon {}, all of the budget of {epsilon}; take more noise",
                 self.spent.epsilon

@@ -1,6 +1,6 @@
 //! SAGA as paper 003 prints it.
 
-use undertone_model::{Batch, Dataset, Scratch, Table, Tabled};
+use undertone_model::{Batch, Scratch, Table, Tabled};
 use undertone_privacy::event::{SagaSampling, SagaTable};
 use undertone_privacy::mechanism::TableGaussian;
 use undertone_privacy::sampler::Sampler;
@@ -27,20 +27,19 @@ impl<R: Real> Printed<R> {
         &mut self,
         objective: &dyn Tabled<R>,
         at: &[R],
-        data: &Dataset<R>,
-        batch: &[usize],
+        batch: Batch<'_, R>,
         clip: ClipNorm,
         scratch: &mut Scratch<R>,
         sum: &mut [R],
     ) -> Vec<R> {
-        let (table, clip) = (&mut self.table, clip.get());
+        let (table, clip, data) = (&mut self.table, clip.get(), batch.data());
         let share = R::from_f64(1.0 / data.records().max(1) as f64);
         let mean = self.mean.get_or_insert_with(|| {
             objective.exchange(at, Batch::all(data), clip, table, scratch, sum);
             sum.iter().map(|v| *v * share).collect()
         });
         let before = mean.clone();
-        objective.exchange(at, Batch::of(data, batch), clip, table, scratch, sum);
+        objective.exchange(at, batch, clip, table, scratch, sum);
         mean.iter_mut().zip(sum).for_each(|(mean, difference)| *mean += share * *difference);
         before
     }

@@ -1,5 +1,6 @@
 //! Releases of more than one secret: SAGA as printed, and clip norms that adapt.
 
+use undertone_model::Batch;
 use undertone_privacy::ledger::Receipt;
 use undertone_privacy::mechanism::{Exposure, QuantileGaussian};
 use undertone_privacy::noise::Key;
@@ -66,7 +67,7 @@ impl<R: Real> PrivateGradients<R> {
             unreachable!("only asked for what is printed")
         };
         let mut exchange = |batch: &[usize], sum: &mut Vec<R>| {
-            printed.exchange(objective, at, data, batch, clip, scratch, sum)
+            printed.exchange(objective, at, Batch::of(data, batch), clip, scratch, sum)
         };
         let released = match noise {
             Noise::Exposed => {
