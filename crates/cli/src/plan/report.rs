@@ -33,6 +33,7 @@ impl<'a> Report<'a> {
         };
         let all = [
             series("ours", |row| row.error),
+            series("ours, best steps", |row| row.best_error),
             series("003, true noise", |row| Some(row.theorem_1)),
             series("003 as printed", |row| Some(row.equation_14)),
         ];
@@ -62,7 +63,9 @@ impl<'a> Report<'a> {
             "sigma",
             "epsilon",
             "predicted",
-            "003 theorem 1",
+            "best step",
+            "predicted",
+            "003 thm 1",
             "003 eq. 14",
             "003's sigma",
             "its true epsilon",
@@ -125,6 +128,8 @@ impl<'a> Report<'a> {
             sigma,
             output::epsilon(worst.epsilon),
             row.error.map_or("-".into(), number),
+            row.best_step.map_or("-".into(), number),
+            row.best_error.map_or("-".into(), number),
             number(row.theorem_1),
             number(row.equation_14),
             number(worst.paper_sigma),
@@ -138,7 +143,11 @@ impl<'a> Report<'a> {
         let mut text = String::new();
         let at = |rounds: u64| forecast.rows.iter().find(|row| row.rounds == rounds);
         if let Some(row) = forecast.ours.and_then(at) {
-            text.push_str(&format!("\nours: {} rounds\n", row.rounds));
+            let step = match (row.error, row.best_step) {
+                (None, Some(step)) => format!(" with steps of {}", number(step)),
+                _ => String::new(),
+            };
+            text.push_str(&format!("\nours: {} rounds{step}\n", row.rounds));
             row.groups.iter().take(SHOWN).for_each(|group| text.push_str(&needs(group)));
             if row.groups.len() > SHOWN {
                 let more = row.groups.len() - SHOWN;
@@ -168,9 +177,9 @@ const SHOWN: usize = 8;
 const LEGEND: &str = "
 sigma: noise in a mean gradient, the least that keeps every node's budget (least and most over
 nodes); epsilon: its price at the node with the most noise, proved. predicted: mean squared gradient
-of the mean model by the plan's steps and network. 003 theorem 1: with that noise; 003 eq. 14: with
-the paper's. All three are predictions. 003's sigma is priced for one uniform record a round,
-replace-one.
+of the mean model by the plan's network and steps, then by the best constant step. 003 thm 1: with
+that noise; 003 eq. 14: with the paper's. All of these are predictions. 003's sigma is priced for one
+uniform record a round, replace-one.
 ";
 
 fn needs(group: &Group) -> String {

@@ -29,7 +29,7 @@ use crate::plan::{
     AlgorithmWord, EstimatePlan, NoisePlan, Plan, PlanError, PlanningPlan, Precision, PrivacyPlan,
 };
 use agreement::Agreement;
-use bound::{Setting, TooLong, descent, equation_12, theorem_1};
+use bound::{Setting, TooLong, best_step, descent, equation_12, theorem_1};
 use constants::Found;
 
 pub use constants::{Constant, Constants, Origin};
@@ -136,9 +136,10 @@ impl Task<'_> {
             unpredicted = unpredicted.or(missing);
             rows.push(row);
         }
-        let best = rows.iter().filter(|row| row.error.is_some());
-        let best = best.min_by(|a, b| a.error.unwrap_or(0.0).total_cmp(&b.error.unwrap_or(0.0)));
-        let ours = best.map(|row| row.rounds);
+        let of_plan = rows.iter().any(|row| row.error.is_some());
+        let error = |row: &Row| if of_plan { row.error } else { row.best_error };
+        let known = rows.iter().filter_map(|row| Some((row.rounds, error(row)?)));
+        let ours = known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(rounds, _)| rounds);
         let estimated = statements.map(|(_, estimated)| estimated);
         let (nodes, clip) = (plan.network.nodes, clip.get());
         Ok(Forecast {
@@ -319,11 +320,14 @@ impl Task<'_> {
         let setting = Setting { nodes: n, dimension, rounds, noise, batches, memory };
         let step = self.step(rounds);
         let predicted = descent(constants, &setting, agreement, step);
+        let best = best_step(constants, &setting, agreement);
         let missing = predicted.err().map(|error| say(error, rounds));
         let row = Row {
             rounds,
             groups,
             error: predicted.ok(),
+            best_step: best.map(|(step, _)| step),
+            best_error: best.map(|(_, error)| error),
             theorem_1: theorem_1(constants, &setting),
             equation_14: theorem_1(constants, &Setting { noise: paper_noise, ..setting }),
         };

@@ -51,7 +51,7 @@ fn start(constants: &Constants) -> f64 {
 }
 
 /// Why the bound of [`descent`] says nothing.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(super) enum TooLong {
     /// Steps must be at most `1/L`.
     Smoothness { step: f64, most: f64 },
@@ -115,6 +115,25 @@ pub(super) fn descent(
     Ok(descent + ways * (l * l * apart * cube / sum + walk / n))
 }
 
+/// The constant step for which the bound of [`descent`] is least, and that bound.
+pub(super) fn best_step(
+    constants: &Constants,
+    setting: &Setting,
+    agreement: &Agreement,
+) -> Option<(f64, f64)> {
+    let longest = 1.0 / constants.smoothness.value;
+    let steps = (0..STEPS).map(|k| longest * 10f64.powf(-STEP_DECADES * k as f64 / STEPS as f64));
+    let bound = |step: f64| {
+        let error = descent(constants, setting, agreement, StepSize::Constant(step)).ok()?;
+        Some((step, error))
+    };
+    steps.filter_map(bound).min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Steps that are tried, from the longest down.
+const STEPS: u32 = 600;
+const STEP_DECADES: f64 = 6.0;
+
 /// Sums of the steps, of their squares and of their cubes: with steps that shrink, rounds are
 /// weighted by them.
 fn powers(step: StepSize, rounds: u64) -> [f64; 3] {
@@ -169,18 +188,14 @@ mod tests {
         let (l, step, noise, start) = (2.0_f64, 0.1, 0.3_f64, 1.0_f64);
         let alone = Agreement { squares: 0.0, sums: 0.0 };
         let given = constants(l, 0.5 * l * start * start, 0.0, start * start);
-        for rounds in [10, 100, 1000] {
+        for rounds in [10_u32, 100, 1000] {
             let (mut square, mut total) = (start * start, 0.0);
             for _ in 0..rounds {
                 total += l * l * square;
                 square = (1.0 - step * l).powi(2) * square + step * step * noise;
             }
             let truth = total / f64::from(rounds);
-            let here = Setting {
-                nodes: 1.0,
-                dimension: 1.0,
-                ..setting(u64::from(rounds.unsigned_abs()), noise)
-            };
+            let here = Setting { nodes: 1.0, dimension: 1.0, ..setting(u64::from(rounds), noise) };
             let bound = descent(&given, &here, &alone, StepSize::Constant(step)).unwrap();
             assert!(truth <= bound && bound < 2.0 * truth, "{truth} {bound}");
         }
@@ -213,6 +228,10 @@ mod tests {
         assert_eq!(at(0.3), Err(TooLong::Smoothness { step: 0.3, most: 0.25 }));
         assert!(matches!(at(0.01), Err(TooLong::Agreement { .. })));
         assert!(at(0.001).is_ok());
+        let (best, error) = best_step(&given, &setting(10, 1.0), &slow).unwrap();
+        assert!(
+            [0.5, 0.9, 1.1, 2.0].iter().all(|f| at(f * best).is_err() || at(f * best) > Ok(error))
+        );
         let shrinking = StepSize::Decaying { first: 0.001, power: 0.5 };
         assert!(descent(&given, &setting(10, 1.0), &slow, shrinking).is_ok());
     }

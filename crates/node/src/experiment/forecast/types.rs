@@ -25,7 +25,8 @@ pub struct Forecast {
     pub rows: Vec<Row>,
     /// What paper 003 chooses.
     pub paper: PaperChoice,
-    /// The rounds with the least error that is predicted; none if nothing is predicted.
+    /// The rounds with the least error that is predicted: for the plan's steps or, where nothing is
+    /// proved for those, for the best steps. None if nothing is predicted at all.
     pub ours: Option<u64>,
     /// Why errors are not predicted, if they are not.
     pub unpredicted: Option<String>,
@@ -40,6 +41,10 @@ pub struct Row {
     pub groups: Vec<Group>,
     /// The predicted mean squared gradient, with the plan's steps, batches and network.
     pub error: Option<f64>,
+    /// The constant step for which that would be least.
+    pub best_step: Option<f64>,
+    /// What is predicted for it.
+    pub best_error: Option<f64>,
     /// 003 theorem 1 with the noise that is needed in truth.
     pub theorem_1: f64,
     /// The same with the noise of 003 theorem 2: equation 14.
