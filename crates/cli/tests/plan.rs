@@ -43,7 +43,7 @@ precision = "f64"
 metrics = ["loss"]
 
 [plan]
-points = 4
+points = 2
 
 [[vary]]
 key = "privacy.epsilon"
@@ -116,13 +116,13 @@ fn json_holds_every_number_and_is_the_same_again() {
 fn what_cannot_be_planned_is_exit_code_2_with_place_and_remedy() {
     let folder = folder("planned_wrong");
     for (old, new, expected) in [
-        ("points = 4", "pionts = 4", "plan.toml:41:1: unknown field `pionts`"),
-        ("points = 4", "pionts = 4", "did you mean `points`?"),
-        ("points = 4", "points = 0", "plan.toml:41:1: plan.points: must be between 1 and 200"),
-        ("points = 4", "smoothness = -1.0", "plan.toml:41:1: plan.smoothness: "),
-        ("points = 4", "estimate = \"gues\"", "did you mean"),
+        ("points = 2", "pionts = 4", "plan.toml:41:1: unknown field `pionts`"),
+        ("points = 2", "pionts = 4", "did you mean `points`?"),
+        ("points = 2", "points = 0", "plan.toml:41:1: plan.points: must be between 1 and 200"),
+        ("points = 2", "smoothness = -1.0", "plan.toml:41:1: plan.smoothness: "),
+        ("points = 2", "estimate = \"gues\"", "did you mean"),
         (
-            "points = 4",
+            "points = 2",
             "estimate = { public = { source = \"census\", records = 90 } }",
             "plan.estimate: its records have other features than those of [data]",
         ),

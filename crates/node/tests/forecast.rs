@@ -18,7 +18,7 @@ fn plan() -> Value {
         "run": {"rounds": 60, "precision": "f64"},
         "evaluate": {"every": 60, "metrics": ["loss"]},
         "plan": {"smoothness": 1.0, "gap": 0.7, "heterogeneity": 0.01, "least-rounds": 4,
-                 "most-rounds": 4096, "points": 6},
+                 "most-rounds": 4096, "points": 4},
     })
 }
 
@@ -78,6 +78,7 @@ fn every_node_has_its_own_noise() {
         ("data.split", json!({"sizes": [100, 300, 200, 200]})),
         ("privacy.node", json!([{"node": 3, "epsilon": 0.5, "delta": 1e-6}])),
         ("plan.points", json!(1)),
+        ("plan.least-rounds", json!(60)),
         ("plan.variance", json!(1.0)),
     ]);
     for row in &found.rows {
@@ -87,7 +88,7 @@ fn every_node_has_its_own_noise() {
         assert!((sigma(0) / sigma(1) - 3.0).abs() < 1e-6);
         // Theory E1: 8.0576 for (0.5, 1e-6), 3.7306 for (1, 1e-5).
         assert!((sigma(3) / sigma(2) - 8.057_618_481 / 3.730_631_635).abs() < 1e-6);
-        assert_eq!(row.worst().node, 0);
+        assert_eq!(row.worst().node, 3);
         assert!(row.groups.iter().all(|group| group.epsilon <= group.budget));
     }
 }
@@ -200,7 +201,7 @@ fn nodes_stop_when_their_budget_is_spent() {
     let lasts = (sigma * 200.0 / 2.0 / 3.730_631_635).powi(2).floor() as u64;
     let (epsilon, budget, rounds) = learner_guarantee(&changes(sigma));
     assert_eq!(rounds, lasts);
-    assert!(epsilon <= 1.0 && epsilon > 0.99 && budget == 1.0, "{epsilon}");
+    assert!(epsilon <= 1.0 && epsilon > 0.98 && budget == 1.0, "{epsilon}");
     // More noise than all rounds need.
     assert_eq!(learner_guarantee(&changes(10.0)).2, 60);
     for (changes, expected) in [

@@ -220,8 +220,8 @@ fn printed_saga_has_the_price_of_the_theory() {
     for (sigma, expected) in [(11.0438, 2.962369), (15.0, 1.235703), (25.0, 0.345884)] {
         let plan = rounds(poisson(1.0 / 3125.0), sigma);
         let found = epsilon(Accountant::Rdp, &plan, Adjacency::AddRemove, 1e-5);
-        // Fractional orders and a finer split are a little better than the theory's.
-        assert!(found <= expected + 1e-3 && found > 0.98 * expected, "{found} {expected}");
+        // Fractional orders are better than the theory's integers, most where the order is small.
+        assert!(found <= expected + 1e-3 && found > 0.9 * expected, "{found} {expected}");
     }
     let one = Sampler::FixedSize(FixedSizeSampler::new(1, 3125).unwrap());
     let found = epsilon(Accountant::Pld, &rounds(one, 92.599608), Adjacency::Replace, 1e-5);

@@ -21,7 +21,7 @@ use undertone_real::Real;
 
 use super::charge::{Charge, Statement};
 use super::learning::{Learning, own_budget};
-use super::pricing::{C2, Run, Terms};
+use super::pricing::{C2, COUNTS, Run, Terms};
 use super::protection::{Asked, at};
 use super::records::Records;
 use super::{Algorithm, Experiment, Kind};
@@ -29,7 +29,7 @@ use crate::plan::{
     AlgorithmWord, EstimatePlan, NoisePlan, Plan, PlanError, PlanningPlan, Precision, PrivacyPlan,
 };
 use agreement::Agreement;
-use bound::{Setting, TooLong, best_step, descent, equation_12, theorem_1};
+use bound::{Setting, best_step, descent, equation_12, theorem_1};
 use constants::Found;
 
 pub use constants::{Constant, Constants, Origin};
@@ -132,9 +132,17 @@ impl Task<'_> {
         let mut rows = Vec::new();
         let mut unpredicted = None;
         for rounds in self.grid(&table, rounds)? {
-            let (row, missing) = self.row(rounds, &alike, &constants, constant, &agreement)?;
-            unpredicted = unpredicted.or(missing);
-            rows.push(row);
+            match self.row(rounds, &alike, &constants, constant, &agreement) {
+                Ok((row, missing)) => {
+                    unpredicted = unpredicted.or(missing);
+                    rows.push(row);
+                }
+                // So many noisy counts cost too much, but fewer may not.
+                Err(error) if error.key == COUNTS && !rows.is_empty() => {
+                    unpredicted = unpredicted.or(Some(format!("for {rounds} rounds {error}")));
+                }
+                Err(error) => return Err(error),
+            }
         }
         let of_plan = rows.iter().any(|row| row.error.is_some());
         let error = |row: &Row| if of_plan { row.error } else { row.best_error };
@@ -321,7 +329,7 @@ impl Task<'_> {
         let step = self.step(rounds);
         let predicted = descent(constants, &setting, agreement, step);
         let best = best_step(constants, &setting, agreement);
-        let missing = predicted.err().map(|error| say(error, rounds));
+        let missing = predicted.err().map(|error| format!("for {rounds} rounds {error}"));
         let row = Row {
             rounds,
             groups,
@@ -376,18 +384,5 @@ impl Task<'_> {
 
     fn is_reduced(&self) -> bool {
         self.plan.algorithm.name == AlgorithmWord::PrivSgpVr
-    }
-}
-
-fn say(error: TooLong, rounds: u64) -> String {
-    match error {
-        TooLong::Smoothness { step, most } => format!(
-            "for {rounds} rounds the step {step:.3e} is above 1/L = {most:.3e}, where nothing is \
-             proved; take a shorter one"
-        ),
-        TooLong::Agreement { step, most } => format!(
-            "for {rounds} rounds nodes step {step:.3e} and drift apart faster than the network \
-             agrees; take steps below {most:.3e}, or more neighbours"
-        ),
     }
 }

@@ -58,6 +58,9 @@ pub(super) struct Priced {
 /// of its run on CIFAR-10 (theory, CE-2).
 pub(super) const C2: f64 = 0.372_403;
 
+/// Where the noise of counts is in a plan.
+pub(super) const COUNTS: &str = "privacy.clip.noise";
+
 impl Priced {
     /// By the common budget, or that of one node, which is at `key` in the plan.
     pub(super) fn new(
@@ -260,7 +263,7 @@ impl<'a> Run<'a> {
             (CalibrateError::Account(_), _) => "privacy.adjacency",
             (CalibrateError::Unreachable { .. }, Answers::Adaptive(_)) => {
                 let message = "the noisy counts alone cost more than the budget; raise it";
-                return PlanError::new("privacy.clip.noise", message);
+                return PlanError::new(COUNTS, message);
             }
             _ => "privacy.epsilon",
         };

@@ -51,11 +51,18 @@ fn start(constants: &Constants) -> f64 {
 }
 
 /// Why the bound of [`descent`] says nothing.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, thiserror::Error)]
 pub(super) enum TooLong {
     /// Steps must be at most `1/L`.
+    #[error(
+        "the step {step:.3e} is above 1/L = {most:.3e}, where nothing is proved; take a shorter one"
+    )]
     Smoothness { step: f64, most: f64 },
     /// Nodes drift apart faster than they agree.
+    #[error(
+        "nodes step {step:.3e} and drift apart faster than the network agrees; take steps below \
+         {most:.3e}, or more neighbours"
+    )]
     Agreement { step: f64, most: f64 },
 }
 
