@@ -116,11 +116,11 @@ fn json_holds_every_number_and_is_the_same_again() {
 fn what_cannot_be_planned_is_exit_code_2_with_place_and_remedy() {
     let folder = folder("planned_wrong");
     for (old, new, expected) in [
-        ("points = 2", "pionts = 4", "plan.toml:41:1: unknown field `pionts`"),
+        ("points = 2", "pionts = 4", "plan.toml:37:1: unknown field `pionts`"),
         ("points = 2", "pionts = 4", "did you mean `points`?"),
-        ("points = 2", "points = 0", "plan.toml:41:1: plan.points: must be between 1 and 200"),
-        ("points = 2", "smoothness = -1.0", "plan.toml:41:1: plan.smoothness: "),
-        ("points = 2", "estimate = \"gues\"", "did you mean"),
+        ("points = 2", "points = 0", "plan.toml:37:1: plan.points: must be between 1 and 200"),
+        ("points = 2", "smoothness = -1.0", "plan.toml:37:1: plan.smoothness: "),
+        ("points = 2", "estimate = \"generater\"", "did you mean `generator`?"),
         (
             "points = 2",
             "estimate = { public = { source = \"census\", records = 90 } }",
