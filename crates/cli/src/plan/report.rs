@@ -176,10 +176,10 @@ const SHOWN: usize = 8;
 
 const LEGEND: &str = "
 sigma: noise in a mean gradient, the least that keeps every node's budget (least and most over
-nodes); epsilon: its price at the node with the most noise, proved. predicted: mean squared gradient
-of the mean model by the plan's network and steps, then by the best constant step. 003 thm 1: with
-that noise; 003 eq. 14: with the paper's. All of these are predictions. 003's sigma is priced for one
-uniform record a round, replace-one.
+nodes); epsilon: its price at the node with the most noise, proved. predicted: mean squared
+gradient of the mean model by the plan's network and steps, then by the best constant step. 003 thm
+1: with that noise; 003 eq. 14: with the paper's. All of these are predictions. 003's sigma is
+priced for one uniform record a round, replace-one.
 ";
 
 fn needs(group: &Group) -> String {

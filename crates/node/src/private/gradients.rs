@@ -154,15 +154,15 @@ impl<R: Real> PrivateGradients<R> {
         self
     }
 
-    /// Answers the sum of `v - T` over a batch, by its expected size, and `mean(T)`, where `T` is the
-    /// table of the last gradients and is filled at the first point: SAGA as paper 003 prints it.
-    /// The noise is meant for this answer, which is a mean and no sum.
+    /// Answers the sum of `v - T` over a batch, by its expected size, and `mean(T)`, where `T` is
+    /// the table of the last gradients and is filled at the first point: SAGA as paper 003 prints
+    /// it. The noise is meant for this answer, which is a mean and no sum.
     ///
     /// # Guarantee
     ///
-    /// That of [`TableGaussian`](undertone_privacy::mechanism::TableGaussian): bound (S) with Poisson
-    /// sampling, (C) with a single index. Other batches have no proved price and are refused, unless
-    /// there is no noise and hence no guarantee.
+    /// That of [`TableGaussian`](undertone_privacy::mechanism::TableGaussian): bound (S) with
+    /// Poisson sampling, (C) with a single index. Other batches have no proved price and are
+    /// refused, unless there is no noise and hence no guarantee.
     ///
     /// # References
     ///

@@ -15,15 +15,15 @@ use crate::units::{ClipNorm, NoiseMultiplier, OutOfRange, Scale, Sensitivity};
 /// # Guarantee
 ///
 /// One release is [`Event::HeterogeneousGaussian`] with two groups, in the units of what a record
-/// adds: the sum over `C`, to which a record adds at most 1, with noise `z`; and the count, to which
-/// it adds 1/2 or -1/2, with noise `s`. The event does not depend on `C`, which may differ from
-/// release to release: dividing by it is post-processing if it is a function of values that were
-/// released before.
+/// adds: the sum over `C`, to which a record adds at most 1, with noise `z`; and the count, to
+/// which it adds 1/2 or -1/2, with noise `s`. The event does not depend on `C`, which may differ
+/// from release to release: dividing by it is post-processing if it is a function of values that
+/// were released before.
 ///
 /// - Add-remove: one record moves both groups at once, by at most `(1, 1/2)`. In units of the noise
-///   that is a vector of length `sqrt(1/z^2 + 1/(2s)^2)`, so the release is a Gaussian mechanism with
-///   effective multiplier `(z^-2 + (2s)^-2)^(-1/2)`. On a Poisson sample the vector is there or not,
-///   which is the pair of a sampled Gaussian of that size: it depends on the length only.
+///   that is a vector of length `sqrt(1/z^2 + 1/(2s)^2)`, so the release is a Gaussian mechanism
+///   with effective multiplier `(z^-2 + (2s)^-2)^(-1/2)`. On a Poisson sample the vector is there
+///   or not, which is the pair of a sampled Gaussian of that size: it depends on the length only.
 /// - Replace: two records add `u` and `u'`, each of at most that length, so they differ by at most
 ///   twice it (the sum by `2C`, the count by 1). On a Poisson sample the pair is
 ///   `(1-q) N(0) + q N(u)` against `(1-q) N(0) + q N(u')`; the path through the data without the

@@ -14,11 +14,11 @@ use crate::units::{ClipNorm, OutOfRange, Sensitivity};
 ///
 /// # Guarantee
 ///
-/// The release is [`Event::SagaTable`]. The parts come with the bounds that its proofs need: a drawn
-/// record moves the sum by at most `2G`, and any record moves the mean of the table by at most `G/J`
-/// (add-remove) or `2G/J` (replace), where `J` is public. With Poisson batches the noise is split in
-/// thought over the two parts, bound (S), add-remove; with a single index all indices are given
-/// away, bound (C), replace-one. Floating point, hence for the simulator.
+/// The release is [`Event::SagaTable`]. The parts come with the bounds that its proofs need: a
+/// drawn record moves the sum by at most `2G`, and any record moves the mean of the table by at
+/// most `G/J` (add-remove) or `2G/J` (replace), where `J` is public. With Poisson batches the noise
+/// is split in thought over the two parts, bound (S), add-remove; with a single index all indices
+/// are given away, bound (C), replace-one. Floating point, hence for the simulator.
 ///
 /// # References
 ///

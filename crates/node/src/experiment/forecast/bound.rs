@@ -80,19 +80,20 @@ pub(super) enum TooLong {
 ///    `mean |grad f|^2 <= 2 F/(g K) + L g v/n + L^2 X`, where `X` is the mean squared distance of
 ///    nodes from their mean.
 /// 2. That distance is a sum of what was added `t` rounds ago and mixed since, which is at most
-///    `c^floor(t/w)` of it. Noise is independent from round to round, so its squares add up: to `g^2
-///    A2 v` with `A2 = w/(1 - c^2)`. Drift adds up to `g^2 A1^2 D` with `A1 = w/(1 - c)` (Young's
-///    inequality for convolutions), where `D <= 2 (L^2 X + b^2)`. Both are one less if nodes step
-///    before they mix. Hence `X (1 - 4 g^2 A1^2 L^2) <= 2 g^2 (A2 v + 2 A1^2 b^2)`.
+///    `c^floor(t/w)` of it. Noise is independent from round to round, so its squares add up: to
+///    `g^2 A2 v` with `A2 = w/(1 - c^2)`. Drift adds up to `g^2 A1^2 D` with `A1 = w/(1 - c)`
+///    (Young's inequality for convolutions), where `D <= 2 (L^2 X + b^2)`. Both are one less if
+///    nodes step before they mix. Hence `X (1 - 4 g^2 A1^2 L^2) <= 2 g^2 (A2 v + 2 A1^2 b^2)`.
 /// 3. A noisy memory is a random walk that is added to every gradient: after `k` rounds its
 ///    variance is `k d memory`, on average `(K - 1)/2` times that, and none of it averages out over
 ///    rounds. It enters 1 as twice its part that nodes have in common, and 2 beside `b^2`.
 ///
 /// # References
 ///
-/// The steps are those of Lian and others 2017, "Can decentralized algorithms outperform centralized
-/// algorithms?", theorem 1, and of Koloskova and others 2020, "A unified theory of decentralized SGD
-/// with changing topology and local updates", with the noise of privacy as a part of `v`.
+/// The steps are those of Lian and others 2017, "Can decentralized algorithms outperform
+/// centralized algorithms?", theorem 1, and of Koloskova and others 2020, "A unified theory of
+/// decentralized SGD with changing topology and local updates", with the noise of privacy as a part
+/// of `v`.
 pub(super) fn descent(
     constants: &Constants,
     setting: &Setting,
