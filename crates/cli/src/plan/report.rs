@@ -147,7 +147,9 @@ impl<'a> Report<'a> {
                 (None, Some(step)) => format!(" with steps of {}", number(step)),
                 _ => String::new(),
             };
-            text.push_str(&format!("\nours: {} rounds{step}\n", row.rounds));
+            let last = forecast.rows.last().is_some_and(|last| last.rounds == row.rounds);
+            let edge = if last { ", the most that were tried; raise plan.most-rounds" } else { "" };
+            text.push_str(&format!("\nours: {} rounds{step}{edge}\n", row.rounds));
             row.groups.iter().take(SHOWN).for_each(|group| text.push_str(&needs(group)));
             if row.groups.len() > SHOWN {
                 let more = row.groups.len() - SHOWN;
