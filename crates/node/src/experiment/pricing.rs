@@ -81,7 +81,7 @@ impl Priced {
                     run.rounds = run.rounds_within(noise, &asked)?;
                 }
                 let kept = asked.epsilon.filter(|_| stops || privacy.noise == NoisePlan::Sound);
-                (noise, Some((kept, asked.delta)), run.claim(privacy, &asked))
+                (noise, Some((kept, asked.delta)), run.claim(privacy, &asked, noise))
             }
         };
         let ledger = run.ledger(noise, budget)?;
@@ -292,21 +292,22 @@ impl<'a> Run<'a> {
         if reduced { 3.0 * self.clip.get() } else { self.clip.get() }
     }
 
-    fn claim(&self, privacy: &PrivacyPlan, asked: &Asked) -> Option<Claim> {
+    fn claim(&self, privacy: &PrivacyPlan, asked: &Asked, noise: Noise) -> Option<Claim> {
         let dp2 = self.plan.algorithm.name == AlgorithmWord::Dp2Sgd;
         let source = if dp2 { "basic composition (baseline of 003)" } else { "003 Theorem 2" };
         let delta = asked.delta;
         match privacy.noise {
-            NoisePlan::Sound => None,
+            // As printed the paper speaks of any noise, also of what is needed in truth.
+            NoisePlan::Sound if self.answers != Answers::Printed => None,
             NoisePlan::Paper => Some(Claim { source, epsilon: asked.epsilon?, delta }),
-            NoisePlan::Fixed { sigma } if sigma > 0.0 && !dp2 => {
+            NoisePlan::Fixed { sigma } if sigma == 0.0 || dp2 => None,
+            NoisePlan::Fixed { .. } | NoisePlan::Sound => {
                 let one = Asked { epsilon: Epsilon::new(1.0).ok(), delta };
                 // The theorem's noise is inverse to epsilon.
                 let at_one = self.paper(&one).ok()??;
-                let epsilon = Epsilon::new(at_one.get() / sigma).ok()?;
+                let epsilon = Epsilon::new(at_one.get() / self.of_mean(noise)).ok()?;
                 Some(Claim { source, epsilon, delta })
             }
-            NoisePlan::Fixed { .. } => None,
         }
     }
 
