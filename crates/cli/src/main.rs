@@ -7,6 +7,7 @@ mod claims;
 mod data;
 mod output;
 mod parse;
+mod plan;
 mod run;
 mod topology;
 
@@ -29,6 +30,7 @@ Start here:
   undertone topology --family ring --nodes 16          how fast neighbours agree
   undertone data inspect people.csv                    shape, types, classes, norms, gaps
   undertone run experiments/001/fig1a.toml             a plan: results beside their guarantee
+  undertone plan experiments/003/dp2.toml              which noise, and how many rounds
 
 Every command takes --json. A wrong flag or file ends with exit code 2 and says what to do."
 )]
@@ -47,6 +49,8 @@ enum Command {
     Claims(claims::Claims),
     /// Look at data: shape, types, classes, norms, missing values, and what every node gets
     Data(data::Data),
+    /// Choose noise and rounds for a plan: what is needed in truth, and what error is predicted
+    Plan(plan::Plan),
     /// Run a plan: results, the complete guarantee, and whether what was expected holds
     Run(run::Run),
     /// Who hears whom, and how fast they agree: degrees, spectral gap, rounds, a picture
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Command::Calibrate(calibrate) => calibrate.run().map(|text| (text, true)),
         Command::Claims(claims) => claims.run().map(|text| (text, true)),
         Command::Data(data) => data.run().map(|text| (text, true)),
+        Command::Plan(plan) => plan.run().map(|text| (text, true)),
         Command::Run(run) => run.run(),
         Command::Topology(topology) => topology.run().map(|text| (text, true)),
     };

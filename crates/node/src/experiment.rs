@@ -1,7 +1,9 @@
 //! A plan that was checked: everything a driver needs to run it.
 
 mod algorithm;
+mod charge;
 mod data;
+mod forecast;
 mod learning;
 mod model;
 mod network;
@@ -24,6 +26,7 @@ use learning::Learning;
 use protection::Protection;
 
 pub use algorithm::Algorithm;
+pub use forecast::{Constant, Constants, Estimated, Forecast, Group, Origin, PaperChoice, Row};
 pub use learning::{Learner, Problem};
 pub use network::schedule_of;
 pub use protection::Claim;
@@ -165,6 +168,14 @@ impl Experiment {
         }
     }
 
+    /// What is to be said of a run beside its guarantees.
+    pub fn notes(&self) -> Vec<String> {
+        match &self.kind {
+            Kind::Averaging { .. } => Vec::new(),
+            Kind::Learning(_) => charge::note(&self.plan).into_iter().collect(),
+        }
+    }
+
     fn learning(&self) -> &Learning {
         match &self.kind {
             Kind::Averaging { .. } => panic!("nodes without a model have nothing to learn"),
@@ -254,9 +265,14 @@ fn check_kind(plan: &Plan) -> Result<(), PlanError> {
         return error("evaluate.metrics", message);
     }
     let privacy = plan.privacy.as_ref();
-    if let (false, Some(ClipPlan::Norm(_))) = (learns, privacy.map(|privacy| privacy.clip)) {
+    let clip = privacy.map(|privacy| privacy.clip);
+    if let (false, Some(ClipPlan::Adaptive(_) | ClipPlan::Norm(_))) = (learns, clip) {
         let message = "records are clipped to a set, such as { clip = \"box\", radius = 1.0 }";
         return error("privacy.clip", message.into());
+    }
+    if !learns && plan.run.stop_on_budget {
+        let message = "an average is released once; leave it out".into();
+        return error("run.stop-on-budget", message);
     }
     if !learns && privacy.is_some_and(|privacy| privacy.adjacency.is_some()) {
         return error("privacy.adjacency", "averages hide replacement; leave it out".into());

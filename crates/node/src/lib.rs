@@ -30,9 +30,11 @@ pub mod plan;
 mod private;
 
 pub use experiment::{
-    Algorithm, Claim, Examples, Experiment, Learner, Problem, Records, schedule_of,
+    Algorithm, Claim, Constant, Constants, Estimated, Examples, Experiment, Forecast, Group,
+    Learner, Origin, PaperChoice, Problem, Records, Row, schedule_of,
 };
 pub use oracle::{Oracle, OracleError};
 pub use private::{
-    Bound, Noise, Private, PrivateGradients, PrivatePoints, PrivateSteps, PrivateVector, TableError,
+    AdaptiveClip, Bound, Noise, Private, PrivateGradients, PrivatePoints, PrivateSteps,
+    PrivateVector, TableError,
 };

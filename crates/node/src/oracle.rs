@@ -14,7 +14,7 @@ use undertone_privacy::units::{Adjacency, Delta, OutOfRange};
 use undertone_protocol::{Answer, Question};
 use undertone_real::Real;
 
-use crate::private::{Asked, Private, PrivateGradients, PrivatePoints};
+use crate::private::{Asked, Private, PrivateGradients, PrivatePoints, TableError};
 
 /// Answers a protocol's questions from private data, each answer paid for by the ledger.
 ///
@@ -39,6 +39,9 @@ pub enum OracleError {
     /// The mechanism failed.
     #[error(transparent)]
     Release(#[from] ReleaseError),
+    /// Gradients cannot be remembered as they should.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// The question's numbers make no sense.
     #[error(transparent)]
     Range(#[from] OutOfRange),

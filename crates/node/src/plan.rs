@@ -6,6 +6,7 @@ mod algorithm;
 mod band;
 mod data;
 mod expand;
+mod planning;
 mod privacy;
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,8 @@ pub use algorithm::{AlgorithmPlan, AlgorithmWord, SamplingWord, StepPlan};
 pub use band::{At, Expected};
 pub use data::{DataPlan, DrawnPlan, DrawnWord, NumbersPlan, SourceWord};
 pub use expand::{Variant, expand, overlay};
-pub use privacy::{ClipPlan, NodeBudget, NoisePlan, PrivacyPlan};
+pub use planning::{EstimatePlan, PlanningPlan};
+pub use privacy::{AdaptivePlan, ClipPlan, NodeBudget, NoisePlan, PrivacyPlan};
 
 /// Everything about an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +57,9 @@ pub struct Plan {
     /// What is drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chart: Option<ChartPlan>,
+    /// What `undertone plan` knows of the problem.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanningPlan>,
 }
 
 /// Why a plan does not do.
@@ -137,6 +142,9 @@ pub struct RunPlan {
     /// Stop when the first metric is below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_below: Option<f64>,
+    /// Whether nodes take gradient steps until their ledgers refuse, and then only mix.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stop_on_budget: bool,
     /// With so many seeds, counted up from the plan's; one if not given.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub repeat: u64,

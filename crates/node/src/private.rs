@@ -1,8 +1,10 @@
 //! A node's data, and the noise of what leaves it.
 
+mod adaptive;
 mod exposed;
 mod gradients;
 mod points;
+pub(crate) mod printed;
 mod steps;
 
 use std::sync::Arc;
@@ -22,6 +24,7 @@ use undertone_privacy::units::{
 use undertone_protocol::Domain;
 use undertone_real::Real;
 
+pub use adaptive::AdaptiveClip;
 pub use gradients::{PrivateGradients, TableError};
 pub(crate) use points::Asked;
 pub use points::PrivatePoints;

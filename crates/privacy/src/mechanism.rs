@@ -49,6 +49,8 @@ mod laplace;
 mod lattice;
 mod masked;
 mod objective;
+mod quantile;
+mod table;
 
 #[cfg(test)]
 mod tests;
@@ -68,6 +70,8 @@ pub use self::laplace::LaplaceMechanism;
 pub use self::lattice::{LATTICE_BITS, LatticeGaussian};
 pub use self::masked::{Masked, MaskedGaussian};
 pub use self::objective::{ObjectivePerturbationMechanism, Perturbation};
+pub use self::quantile::QuantileGaussian;
+pub use self::table::TableGaussian;
 
 /// Why nothing was released. The receipt is gone: its budget is spent.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -6,14 +6,18 @@
 //! The order is debit, draw, compute, release: the receipt numbers the sampling stream as it
 //! numbers the noise stream.
 
+mod table;
+
 use std::collections::BTreeSet;
 
 use rand::Rng;
 
-use crate::event::Event;
+use crate::event::{Event, SagaTable};
 use crate::ledger::Receipt;
 use crate::noise::{Key, Purpose, Stream, StreamId};
 use crate::units::{OutOfRange, Probability};
+
+pub use self::table::TableSampler;
 
 /// How a batch is drawn from the records.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +25,7 @@ enum Law {
     Full,
     Poisson(Probability),
     FixedSize(Probability),
+    Table(SagaTable),
 }
 
 impl Law {
@@ -29,6 +34,8 @@ impl Law {
             Law::Full => inner,
             Law::Poisson(probability) => inner.poisson_sampled(*probability),
             Law::FixedSize(probability) => inner.fixed_size_sampled(*probability),
+            // Such batches are drawn for the table's event only, so no receipt is for this.
+            Law::Table(table) => Event::Composed(vec![Event::SagaTable(*table), inner]),
         }
     }
 }
@@ -64,6 +71,11 @@ impl Drawn {
             }
             _ => false,
         }
+    }
+
+    /// Whether the records were drawn for a round of this SAGA.
+    pub(crate) fn is_of_table(&self, table: &SagaTable) -> bool {
+        self.law == Law::Table(*table)
     }
 
     /// Whether the records were drawn for this receipt.

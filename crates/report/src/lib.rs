@@ -20,6 +20,7 @@
 
 mod axis;
 mod chart;
+mod plot;
 mod table;
 
 pub use chart::{Chart, Series};

@@ -4,6 +4,8 @@ mod by_time;
 
 pub use by_time::world_of;
 
+use std::collections::BTreeMap;
+
 use undertone_node::plan::Precision;
 use undertone_node::{Algorithm, Claim, Experiment, Learner, Oracle, OracleError};
 use undertone_privacy::ledger::{Guarantee, OpenError, Store};
@@ -33,6 +35,9 @@ pub struct Run {
     pub guarantees: Vec<Guarantee>,
     /// What the algorithm's paper claims for the same noise, node by node.
     pub claims: Vec<Option<Claim>>,
+    /// After how many gradient steps nodes stopped because their budgets were spent; none for nodes
+    /// that did not.
+    pub stopped: Vec<Option<u64>>,
     /// What else is to be said: nodes that were left behind, messages that were lost.
     pub notes: Vec<String>,
 }
@@ -278,6 +283,10 @@ impl Job<'_> {
         watch: &mut Watch<'_>,
     ) -> Run {
         let guarantees: Vec<_> = oracles.map(Oracle::guarantee).collect();
+        let stopped = stopped(self.experiment, rounds, &guarantees);
+        let mut notes = notes;
+        notes.extend(self.experiment.notes());
+        notes.extend(say_stopped(&stopped));
         let claims: Vec<_> =
             (0..self.experiment.nodes()).map(|node| self.experiment.claim(node).copied()).collect();
         for (guarantee, claim) in guarantees.iter().zip(&claims) {
@@ -290,7 +299,7 @@ impl Job<'_> {
         notes.iter().for_each(|text| (watch.record)(Record::Note { text: text.clone() }));
         let Traffic { messages, bytes } = traffic;
         (watch.record)(Record::End { rounds, messages, bytes });
-        Run { seed: self.seed, rounds, traffic, points, guarantees, claims, notes }
+        Run { seed: self.seed, rounds, traffic, points, guarantees, claims, stopped, notes }
     }
 
     fn start(&self) -> Record {
@@ -310,6 +319,34 @@ impl Job<'_> {
             precision: word(json(serde_json::to_value(plan.run.precision))),
         }
     }
+}
+
+/// A step is a debit: a node that spent all it had on fewer than it was asked for has stopped.
+fn stopped(experiment: &Experiment, rounds: u64, ledgers: &[Guarantee]) -> Vec<Option<u64>> {
+    let plan = experiment.plan();
+    let asked = plan.algorithm.rounds_of_gradients.unwrap_or(plan.run.rounds).min(rounds);
+    let stop = |ledger: &Guarantee| {
+        let is_spent = ledger.spent >= 1.0 && ledger.debits < asked;
+        (plan.run.stop_on_budget && is_spent).then_some(ledger.debits)
+    };
+    ledgers.iter().map(stop).collect()
+}
+
+/// One line for all nodes that stopped after as many steps.
+fn say_stopped(stopped: &[Option<u64>]) -> Vec<String> {
+    let mut groups: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for (node, steps) in stopped.iter().enumerate() {
+        steps.iter().for_each(|steps| groups.entry(*steps).or_default().push(node));
+    }
+    let say = |(steps, nodes): (u64, Vec<usize>)| {
+        let others = match nodes.len() {
+            1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        let first = nodes[0];
+        format!("node {first}{others} stopped on budget after {steps} gradient steps, then mixed")
+    };
+    groups.into_iter().map(say).collect()
 }
 
 /// What the evaluator has seen so far.

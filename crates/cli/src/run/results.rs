@@ -90,6 +90,7 @@ impl Results<'_> {
                 "epsilon": outcome.weakest().map(|g| output::json_epsilon(g.epsilon)),
                 "claim": claim(outcome),
                 "guarantees": groups(outcome).iter().map(|(_, g)| json!(g)).collect::<Vec<_>>(),
+                "stopped": outcome.runs.first().map(|traced| &traced.run.stopped),
                 "notes": notes(outcome).collect::<Vec<_>>(),
                 "traces": outcome.runs.iter().map(|traced| &traced.hash).collect::<Vec<_>>(),
                 "points": points,

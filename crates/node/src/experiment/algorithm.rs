@@ -70,7 +70,7 @@ impl Algorithm {
             ("algorithm.gamma", written.gamma.is_some(), name == Word::Surplus),
             ("algorithm.window", written.window.is_some(), name == Word::Surplus),
             ("algorithm.steps", written.steps.is_some(), two_stage),
-            ("algorithm.printed", written.printed.is_some(), two_stage),
+            ("algorithm.printed", written.printed.is_some(), two_stage || name == Word::PrivSgpVr),
             ("algorithm.step", written.step.is_some(), learns),
             ("algorithm.batch", written.batch.is_some(), learns),
             ("algorithm.sampling", written.sampling.is_some(), learns),
@@ -96,7 +96,8 @@ impl Algorithm {
         Ok(match name {
             Word::Dp2Sgd | Word::Dsgd => Algorithm::Dsgd { step: step(plan, rounds)?, rounds },
             Word::PrivSgp | Word::PrivSgpVr => {
-                let reduced = name == Word::PrivSgpVr;
+                // As printed the oracle's answer is the whole estimator.
+                let reduced = name == Word::PrivSgpVr && written.printed != Some(true);
                 Algorithm::PrivSgp { step: step(plan, rounds)?, rounds, reduced }
             }
             Word::Gossip => Algorithm::Gossip,

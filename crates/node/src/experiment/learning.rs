@@ -11,8 +11,8 @@ use undertone_privacy::noise::Key;
 use undertone_real::Real;
 
 use super::model::Described;
-use super::pricing::{Priced, Terms};
-use super::protection::Claim;
+use super::pricing::{Answers, Priced, Terms};
+use super::protection::{Claim, at};
 use super::records::{Examples, Records};
 use crate::oracle::Oracle;
 use crate::plan::{
@@ -119,26 +119,50 @@ impl Learning {
         let objective = self.model.objective::<R>();
         let learner = |(node, part): (u32, Vec<usize>)| {
             let priced = self.price(plan, node, part.len())?;
-            let Priced { sampler, clip, noise, .. } = *priced;
+            let Priced { sampler, clip, noise, answers, divisor, .. } = *priced;
             let objective = Arc::clone(&objective);
-            let mut gradients =
+            let gradients =
                 PrivateGradients::new(objective, train.select(&part), sampler, clip, noise);
-            if priced.reduced {
-                let refused =
-                    |error: TableError| PlanError::new("algorithm.sampling", error.to_string());
-                gradients = gradients.with_table().map_err(refused)?;
-            }
+            let refused =
+                |error: TableError| PlanError::new("algorithm.sampling", error.to_string());
+            let gradients = match answers {
+                Answers::Adaptive(clip) => gradients.adaptive(clip).map_err(at("privacy.clip"))?,
+                Answers::Differences => gradients.with_table().map_err(refused)?,
+                Answers::Gradients => gradients,
+                Answers::Printed => gradients.printed().map_err(refused)?,
+            };
             let ledger = priced.ledger.open_alike(node, Tally::default());
             let ledger = ledger.map_err(|e| PlanError::new("network.nodes", e.to_string()))?;
             let oracle = Oracle::new(Private::Gradients(gradients), ledger, Key::from_seed(seed));
             let records = part.len();
-            Ok(Learner { oracle, records, divisor: sampler.expected_size(records) })
+            Ok(Learner { oracle, records, divisor })
         };
         (0..).zip(self.deal::<R>(plan, seed)?).map(learner).collect()
     }
 
+    /// The same model and the same deal for other records.
+    pub(super) fn measure<R: Real>(
+        &self,
+        data: &Dataset<R>,
+    ) -> Result<(Arc<dyn Tabled<R>>, &Partition), PlanError> {
+        let wanted = data.width() == self.width::<R>();
+        if wanted {
+            return Ok((self.model.objective(), &self.split));
+        }
+        let message = "its records have other features than those of [data]";
+        Err(PlanError::new("plan.estimate", message))
+    }
+
+    fn width<R: Real>(&self) -> usize {
+        examples::<R>(&self.records).train.width()
+    }
+
     /// The records of every node, of which there are enough for a batch.
-    fn deal<R: Real>(&self, plan: &Plan, seed: u64) -> Result<Vec<Vec<usize>>, PlanError> {
+    pub(super) fn deal<R: Real>(
+        &self,
+        plan: &Plan,
+        seed: u64,
+    ) -> Result<Vec<Vec<usize>>, PlanError> {
         let train = &examples::<R>(&self.records).train;
         let parts = self
             .split
@@ -172,7 +196,7 @@ impl Learning {
 }
 
 /// The budget of a node that has its own, and where it is in the plan.
-fn own_budget(plan: &Plan, node: u32) -> Option<(&NodeBudget, String)> {
+pub(super) fn own_budget(plan: &Plan, node: u32) -> Option<(&NodeBudget, String)> {
     let mut all = plan.privacy.iter().flat_map(|privacy| privacy.node.iter().enumerate());
     all.find(|(_, own)| own.node == node).map(|(k, own)| (own, format!("privacy.node.{k}")))
 }
@@ -225,7 +249,8 @@ fn check(plan: &Plan) -> Result<(), PlanError> {
         return error("algorithm.rounds-of-gradients", message);
     }
     let fixed = matches!(sampling, SamplingWord::FixedSize | SamplingWord::Single);
-    if fixed && written.name == AlgorithmWord::PrivSgpVr && plan.privacy.is_some() {
+    let remembers = written.name == AlgorithmWord::PrivSgpVr && written.printed != Some(true);
+    if fixed && remembers && plan.privacy.is_some() {
         let message = format!("{}; take \"poisson\" or \"full\"", TableError::FixedSize);
         return error("algorithm.sampling", message);
     }

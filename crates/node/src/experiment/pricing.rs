@@ -1,21 +1,25 @@
 //! Noise and ledger of nodes that learn: from what a plan says to what is proved.
 
+mod written;
+
 use undertone_privacy::accountant::Accountant;
 use undertone_privacy::calibrate::{CalibrateError, Target};
 use undertone_privacy::claims::gaussian::classic_sigma;
 use undertone_privacy::claims::privsgp::theorem_2_sigma;
 use undertone_privacy::event::Event;
 use undertone_privacy::ledger::{Budget, Filter, Header, Ledger, Tally};
-use undertone_privacy::sampler::{FixedSizeSampler, PoissonSampler, Sampler};
+use undertone_privacy::sampler::Sampler;
 use undertone_privacy::units::{
-    Adjacency, ClipNorm, Delta, Epsilon, OutOfRange, Probability, Scale, Sensitivity, Unit,
+    Adjacency, ClipNorm, Delta, Epsilon, OutOfRange, Scale, Sensitivity, Unit,
 };
 
+use super::charge::Charge;
 use super::protection::{Asked, Claim, at};
-use crate::plan::{
-    AlgorithmWord, ClipPlan, NodeBudget, NoisePlan, Plan, PlanError, PrivacyPlan, SamplingWord,
-};
-use crate::private::Noise;
+use crate::plan::{AlgorithmWord, NodeBudget, NoisePlan, Plan, PlanError, PrivacyPlan};
+use crate::private::{Noise, TableError, printed};
+use written::{answers, check_stop, clip, sampler};
+
+pub(super) use written::Answers;
 
 /// What the price of a node depends on: its number of records and its budget, in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,8 +45,10 @@ pub(super) struct Priced {
     pub(super) clip: ClipNorm,
     /// Of the sum over a batch.
     pub(super) noise: Noise,
-    /// Whether differences from remembered gradients are answered.
-    pub(super) reduced: bool,
+    /// What is answered.
+    pub(super) answers: Answers,
+    /// What answers are divided by.
+    pub(super) divisor: f64,
     /// Open, of which others are made.
     pub(super) ledger: Ledger<Tally>,
     pub(super) claim: Option<Claim>,
@@ -50,10 +56,10 @@ pub(super) struct Priced {
 
 /// The constant of 003 theorem 2, which the paper leaves open; from its equation 12 and the numbers
 /// of its run on CIFAR-10 (theory, CE-2).
-const C2: f64 = 0.372_403;
+pub(super) const C2: f64 = 0.372_403;
 
-/// Where nothing is hidden, nothing is clipped: longer than any gradient whose square is finite.
-const UNCLIPPED: f64 = 1e150;
+/// Where the noise of counts is in a plan.
+pub(super) const COUNTS: &str = "privacy.clip.noise";
 
 impl Priced {
     /// By the common budget, or that of one node, which is at `key` in the plan.
@@ -62,49 +68,153 @@ impl Priced {
         own: Option<(&NodeBudget, &str)>,
         records: usize,
     ) -> Result<Self, PlanError> {
-        let reduced = plan.algorithm.name == AlgorithmWord::PrivSgpVr;
-        let sampler = sampler(plan, records).map_err(at("algorithm.batch"))?;
         let rounds = plan.algorithm.rounds_of_gradients.unwrap_or(plan.run.rounds);
-        let clip = clip(plan)?;
-        let contribution = ClipNorm::new(if reduced { 2.0 } else { 1.0 } * clip.get())
-            .map_err(at("privacy.clip"))?;
-        let run = Run { plan, sampler, clip, contribution, rounds, records };
+        let mut run = Run::new(plan, records, rounds)?;
+        let stops = plan.run.stop_on_budget;
+        check_stop(plan)?;
         let (noise, budget, claim) = match &plan.privacy {
             None => (Noise::Exposed, None, None),
             Some(privacy) => {
-                let asked = Asked::new(privacy, own)?;
-                let noise = run.noise(privacy, &asked)?;
-                let kept = asked.epsilon.filter(|_| privacy.noise == NoisePlan::Sound);
-                (noise, Some((kept, asked.delta)), run.claim(privacy, &asked))
+                let asked = run.asked(privacy, own)?;
+                let noise = run.noise(privacy.noise, &asked)?;
+                if stops {
+                    run.rounds = run.rounds_within(noise, &asked)?;
+                }
+                let kept = asked.epsilon.filter(|_| stops || privacy.noise == NoisePlan::Sound);
+                (noise, Some((kept, asked.delta)), run.claim(privacy, &asked, noise))
             }
         };
         let ledger = run.ledger(noise, budget)?;
-        Ok(Self { sampler, clip, noise, reduced, ledger, claim })
+        let Run { sampler, clip, answers, .. } = run;
+        Ok(Self { sampler, clip, noise, answers, divisor: run.divisor(), ledger, claim })
     }
 }
 
-/// What is to be priced.
-struct Run<'a> {
+/// What is to be priced: so many rounds of a node with so many records.
+pub(super) struct Run<'a> {
     plan: &'a Plan,
-    sampler: Sampler,
-    clip: ClipNorm,
+    pub(super) sampler: Sampler,
+    pub(super) clip: ClipNorm,
+    answers: Answers,
     /// What a record adds to a sum at most.
     contribution: ClipNorm,
     rounds: u64,
     records: usize,
 }
 
-impl Run<'_> {
-    fn event(&self, noise: Noise) -> Event {
-        let round = noise.event(Sensitivity::contribution(self.contribution));
-        match noise {
-            Noise::Gaussian(_) => self.sampler.event(round).repeated(self.rounds),
-            // Nothing is hidden, by whatever batch.
-            Noise::Exposed => round.repeated(self.rounds),
+impl<'a> Run<'a> {
+    pub(super) fn new(plan: &'a Plan, records: usize, rounds: u64) -> Result<Self, PlanError> {
+        let sampler = sampler(plan, records).map_err(at("algorithm.batch"))?;
+        let (clip, answers) = (clip(plan)?, answers(plan)?);
+        let times = if answers == Answers::Differences { 2.0 } else { 1.0 };
+        let contribution = ClipNorm::new(times * clip.get()).map_err(at("privacy.clip"))?;
+        if let (Answers::Printed, true) = (answers, plan.privacy.is_some()) {
+            let one = Scale::new(1.0).map_err(at("privacy.noise"))?;
+            let refused = |error: TableError| {
+                let message = format!("{error}; take \"poisson\" or \"single\"");
+                PlanError::new("algorithm.sampling", message)
+            };
+            printed::mechanism(&sampler, records, clip, one).map_err(refused)?;
+        }
+        Ok(Self { plan, sampler, clip, answers, contribution, rounds, records })
+    }
+
+    /// What may be spent on gradients: the budget, less what was spent on estimates.
+    pub(super) fn asked(
+        &self,
+        privacy: &PrivacyPlan,
+        own: Option<(&NodeBudget, &str)>,
+    ) -> Result<Asked, PlanError> {
+        // Noise that is fixed has a budget if nodes stop on it.
+        let chosen = match self.plan.run.stop_on_budget {
+            true => PrivacyPlan { noise: NoisePlan::Sound, ..privacy.clone() },
+            false => privacy.clone(),
+        };
+        let asked = Asked::new(&chosen, own)?;
+        match Charge::of(self.plan, &asked, self.adjacency())? {
+            Some(charge) => charge.left(&asked),
+            None => Ok(asked),
         }
     }
 
-    fn adjacency(&self) -> Adjacency {
+    /// Whether the public mean of remembered gradients is noisy.
+    pub(super) fn remembers(&self) -> bool {
+        self.answers == Answers::Differences
+    }
+
+    /// What the noise of a mean gradient is, given that of the sum over a batch.
+    pub(super) fn of_mean(&self, noise: Noise) -> f64 {
+        match noise {
+            Noise::Exposed => 0.0,
+            Noise::Gaussian(sigma) => sigma.get() / self.divisor(),
+        }
+    }
+
+    /// What answers are divided by: sums by the expected size of a batch.
+    pub(super) fn divisor(&self) -> f64 {
+        if self.answers == Answers::Printed { 1.0 } else { self.batch() }
+    }
+
+    /// The expected size of a batch.
+    pub(super) fn batch(&self) -> f64 {
+        self.sampler.expected_size(self.records)
+    }
+
+    /// What so much noise costs in truth.
+    pub(super) fn price(&self, noise: Noise, delta: Delta) -> Result<Epsilon, PlanError> {
+        let price = Accountant::Best.epsilon_upper(&self.event(noise), self.adjacency(), delta);
+        price.map(|bound| bound.epsilon).map_err(|e| PlanError::new("privacy", e.to_string()))
+    }
+
+    fn event(&self, noise: Noise) -> Event {
+        self.event_of(noise, self.rounds)
+    }
+
+    fn event_of(&self, noise: Noise, rounds: u64) -> Event {
+        let Noise::Gaussian(sigma) = noise else {
+            // Nothing is hidden, by whatever batch.
+            return Event::NonPrivate.repeated(rounds);
+        };
+        let round = match self.answers {
+            Answers::Differences | Answers::Gradients => {
+                let moved = Sensitivity::contribution(self.contribution);
+                self.sampler.event(Event::gaussian(moved, sigma))
+            }
+            Answers::Adaptive(clip) => match clip.mechanism(sigma) {
+                Ok(mechanism) => self.sampler.event(mechanism.event()),
+                Err(_) => Event::NonPrivate,
+            },
+            Answers::Printed => {
+                let round = printed::mechanism(&self.sampler, self.records, self.clip, sigma);
+                round.map_or(Event::NonPrivate, |mechanism| mechanism.event())
+            }
+        };
+        round.repeated(rounds)
+    }
+
+    /// How many rounds the budget lasts with so much noise.
+    fn rounds_within(&self, noise: Noise, asked: &Asked) -> Result<u64, PlanError> {
+        if self.price(noise, asked.delta)? <= asked.epsilon() {
+            return Ok(self.rounds);
+        }
+        let found = self.target(asked).rounds(|rounds| self.event_of(noise, rounds));
+        let found = found.map_err(|_| {
+            let message = "does not last for a single round; take more noise, or a larger budget";
+            PlanError::new("privacy.epsilon", message)
+        })?;
+        Ok(found.min(self.rounds))
+    }
+
+    fn target(&self, asked: &Asked) -> Target {
+        Target {
+            epsilon: asked.epsilon(),
+            delta: asked.delta,
+            adjacency: self.adjacency(),
+            accountant: Accountant::Best,
+        }
+    }
+
+    pub(super) fn adjacency(&self) -> Adjacency {
         let chosen = self.plan.privacy.as_ref().and_then(|privacy| privacy.adjacency);
         chosen.unwrap_or(match self.sampler {
             Sampler::Poisson(_) => Adjacency::AddRemove,
@@ -113,21 +223,15 @@ impl Run<'_> {
     }
 
     /// Of the sum over a batch.
-    fn noise(&self, privacy: &PrivacyPlan, asked: &Asked) -> Result<Noise, PlanError> {
+    pub(super) fn noise(&self, chosen: NoisePlan, asked: &Asked) -> Result<Noise, PlanError> {
         if let (Sampler::FixedSize(_), Adjacency::AddRemove) = (self.sampler, self.adjacency()) {
             let message = "batches of a fixed size need a public number of records; take \
                            \"replace\", or sampling = \"poisson\"";
             return Err(PlanError::new("privacy.adjacency", message));
         }
-        let divisor = self.sampler.expected_size(self.records);
-        match privacy.noise {
+        let divisor = self.divisor();
+        match chosen {
             NoisePlan::Sound => {
-                let target = Target {
-                    epsilon: asked.epsilon(),
-                    delta: asked.delta,
-                    adjacency: self.adjacency(),
-                    accountant: Accountant::Best,
-                };
                 // The bracket of the search starts at the size of a contribution.
                 let size = self.contribution.get();
                 let scaled = |z: Scale| Scale::new(z.get() * size);
@@ -135,7 +239,7 @@ impl Run<'_> {
                     Ok(sigma) => self.event(Noise::Gaussian(sigma)),
                     Err(_) => Event::NonPrivate,
                 };
-                let found = target.noise(family).map_err(no_noise)?;
+                let found = self.target(asked).noise(family).map_err(|e| self.no_noise(e))?;
                 Ok(Noise::Gaussian(scaled(found).map_err(at("privacy.clip"))?))
             }
             NoisePlan::Paper => {
@@ -154,17 +258,28 @@ impl Run<'_> {
         }
     }
 
+    fn no_noise(&self, error: CalibrateError) -> PlanError {
+        let key = match (&error, self.answers) {
+            (CalibrateError::Account(_), _) => "privacy.adjacency",
+            (CalibrateError::Unreachable { .. }, Answers::Adaptive(_)) => {
+                let message = "the noisy counts alone cost more than the budget; raise it";
+                return PlanError::new(COUNTS, message);
+            }
+            _ => "privacy.epsilon",
+        };
+        PlanError::new(key, error.to_string())
+    }
+
     /// Of the mean gradient, as the paper has it; nothing if it has none for such a run.
     fn paper(&self, asked: &Asked) -> Result<Option<Scale>, OutOfRange> {
         let (epsilon, delta) = (asked.epsilon(), asked.delta);
-        let divisor = self.sampler.expected_size(self.records);
         if self.plan.algorithm.name == AlgorithmWord::Dp2Sgd {
             // Basic composition of rounds that are as private as each other.
             let k = self.rounds as f64;
             let (epsilon, delta) = (Epsilon::new(epsilon.get() / k)?, Delta::new(delta.get() / k)?);
-            return classic_sigma(epsilon, delta, 2.0 * self.clip.get() / divisor).map(Some);
+            return classic_sigma(epsilon, delta, 2.0 * self.clip.get() / self.batch()).map(Some);
         }
-        if divisor.round() != 1.0 {
+        if self.batch().round() != 1.0 {
             return Ok(None);
         }
         let records = self.records as u64;
@@ -177,21 +292,22 @@ impl Run<'_> {
         if reduced { 3.0 * self.clip.get() } else { self.clip.get() }
     }
 
-    fn claim(&self, privacy: &PrivacyPlan, asked: &Asked) -> Option<Claim> {
+    fn claim(&self, privacy: &PrivacyPlan, asked: &Asked, noise: Noise) -> Option<Claim> {
         let dp2 = self.plan.algorithm.name == AlgorithmWord::Dp2Sgd;
         let source = if dp2 { "basic composition (baseline of 003)" } else { "003 Theorem 2" };
         let delta = asked.delta;
         match privacy.noise {
-            NoisePlan::Sound => None,
+            // As printed the paper speaks of any noise, also of what is needed in truth.
+            NoisePlan::Sound if self.answers != Answers::Printed => None,
             NoisePlan::Paper => Some(Claim { source, epsilon: asked.epsilon?, delta }),
-            NoisePlan::Fixed { sigma } if sigma > 0.0 && !dp2 => {
+            NoisePlan::Fixed { sigma } if sigma == 0.0 || dp2 => None,
+            NoisePlan::Fixed { .. } | NoisePlan::Sound => {
                 let one = Asked { epsilon: Epsilon::new(1.0).ok(), delta };
                 // The theorem's noise is inverse to epsilon.
                 let at_one = self.paper(&one).ok()??;
-                let epsilon = Epsilon::new(at_one.get() / sigma).ok()?;
+                let epsilon = Epsilon::new(at_one.get() / self.of_mean(noise)).ok()?;
                 Some(Claim { source, epsilon, delta })
             }
-            NoisePlan::Fixed { .. } => None,
         }
     }
 
@@ -205,10 +321,7 @@ impl Run<'_> {
         let wrong = |message: String| PlanError::new("privacy", message);
         let budget = match budget {
             Some((Some(epsilon), delta)) => Budget { epsilon, delta },
-            Some((None, delta)) => {
-                let price = Accountant::Best.epsilon_upper(&event, adjacency, delta);
-                Budget { epsilon: price.map_err(|e| wrong(e.to_string()))?.epsilon, delta }
-            }
+            Some((None, delta)) => Budget { epsilon: self.price(noise, delta)?, delta },
             None => Budget {
                 epsilon: Epsilon::INFINITE,
                 delta: Delta::new(0.0).map_err(at("privacy"))?,
@@ -218,39 +331,4 @@ impl Run<'_> {
         let header = Header { node: 0, budget, adjacency, unit: Unit::Record, filter };
         Ledger::open(header, Tally::default()).map_err(|e| wrong(e.to_string()))
     }
-}
-
-fn clip(plan: &Plan) -> Result<ClipNorm, PlanError> {
-    let norm = match plan.privacy.as_ref().map(|privacy| privacy.clip) {
-        None => UNCLIPPED,
-        Some(ClipPlan::Norm(norm)) => norm,
-        Some(ClipPlan::Within(_)) => {
-            let message = "with a model it is the norm that gradients are clipped to, such as 1.0";
-            return Err(PlanError::new("privacy.clip", message));
-        }
-    };
-    ClipNorm::new(norm).map_err(at("privacy.clip"))
-}
-
-fn sampler(plan: &Plan, records: usize) -> Result<Sampler, OutOfRange> {
-    let batch = plan.algorithm.batch.unwrap_or(1);
-    Ok(match plan.algorithm.sampling.expect("checked") {
-        SamplingWord::Full => Sampler::Full,
-        SamplingWord::Single => Sampler::FixedSize(FixedSizeSampler::new(1, records)?),
-        SamplingWord::FixedSize => {
-            Sampler::FixedSize(FixedSizeSampler::new(batch as usize, records)?)
-        }
-        SamplingWord::Poisson => {
-            let probability = Probability::new(batch as f64 / records as f64)?;
-            Sampler::Poisson(PoissonSampler { probability })
-        }
-    })
-}
-
-fn no_noise(error: CalibrateError) -> PlanError {
-    let key = match error {
-        CalibrateError::Account(_) => "privacy.adjacency",
-        _ => "privacy.epsilon",
-    };
-    PlanError::new(key, error.to_string())
 }

@@ -22,7 +22,8 @@ pub struct AlgorithmPlan {
     /// How many gradient steps there are before averaging.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
-    /// Whether the last step is sent without noise, as paper 004 prints it (CE-1).
+    /// Whether it runs as its paper prints it: the last step of `two-stage` without noise (CE-1),
+    /// `priv-sgp-vr` with a table whose mean is private (CE-3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub printed: Option<bool>,
     /// How far a gradient step goes.

@@ -33,7 +33,9 @@ impl PrivacyPlan {
     pub(crate) fn bound(&self) -> Bound {
         match self.clip {
             ClipPlan::Within(bound) => bound,
-            ClipPlan::Norm(_) => panic!("a checked plan without a model clips records"),
+            ClipPlan::Adaptive(_) | ClipPlan::Norm(_) => {
+                panic!("a checked plan without a model clips records")
+            }
         }
     }
 }
@@ -42,16 +44,41 @@ impl PrivacyPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, try_from = "Value")]
 pub enum ClipPlan {
+    /// Gradients, to a norm that follows a quantile of theirs.
+    Adaptive(AdaptivePlan),
     /// Gradients, to this Euclidean norm.
     Norm(f64),
     /// Records, to this set.
     Within(Bound),
 }
 
+/// A clip norm that follows a quantile of the gradients' norms.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct AdaptivePlan {
+    /// The norm of the first round.
+    pub start: f64,
+    /// The share of gradients that are not to be clipped.
+    pub quantile: f64,
+    /// How fast it follows.
+    pub rate: f64,
+    /// The standard deviation of the noise in the count of short gradients, in records.
+    pub noise: f64,
+}
+
 impl TryFrom<Value> for ClipPlan {
     type Error = String;
 
     fn try_from(value: Value) -> Result<Self, String> {
+        if value.get("start").is_some() {
+            let adaptive = serde_json::from_value(value).map(Self::Adaptive);
+            return adaptive.map_err(|error| {
+                format!(
+                    "{error}; a clip norm that adapts is {{ start = 1.0, quantile = 0.5, rate = \
+                     0.2, noise = 10.0 }}"
+                )
+            });
+        }
         match value.as_f64() {
             Some(norm) => Ok(Self::Norm(norm)),
             None => {

@@ -1,19 +1,22 @@
 //! Gradients of batches of a node's records.
 
+mod estimators;
+
 use std::sync::Arc;
 
-use undertone_graph::NodeId;
 use undertone_model::{Batch, Dataset, Scratch, Table, Tabled};
 use undertone_privacy::event::Event;
 use undertone_privacy::ledger::Receipt;
 use undertone_privacy::mechanism::{Exposure, GaussianMechanism, Masked, MaskedGaussian};
 use undertone_privacy::noise::Key;
-use undertone_privacy::release::{ClippedSum, Norm, Released, Secret};
+use undertone_privacy::release::{ClippedSum, Released};
 use undertone_privacy::sampler::{Drawn, Sampler};
-use undertone_privacy::units::{Adjacency, ClipNorm, OutOfRange, Probability, Sensitivity};
+use undertone_privacy::units::{ClipNorm, OutOfRange, Probability, Sensitivity};
 use undertone_protocol::{Answer, PublicBits};
 use undertone_real::Real;
 
+use super::adaptive::AdaptiveClip;
+use super::printed::{self, Printed};
 use super::{Noise, exposed};
 use crate::oracle::OracleError;
 
@@ -45,6 +48,11 @@ pub enum TableError {
          tell who was drawn with a fixed size"
     )]
     FixedSize,
+    /// Nobody has proved what such a batch is worth with a table that is read as a whole.
+    #[error(
+        "SAGA as printed has a proved price with poisson sampling, or with a single record a round"
+    )]
+    Printed,
 }
 
 /// How the batch of a round is drawn, the noise that is meant for its sum, and what that costs.
@@ -56,6 +64,8 @@ struct Drawing {
 
 /// What is answered.
 enum Kind<R> {
+    /// Clipped to a norm that follows a quantile.
+    Adaptive(AdaptiveClip),
     Gradients,
     /// Of which every coordinate is answered with a chance.
     Masked(Probability),
@@ -63,15 +73,6 @@ enum Kind<R> {
     Differences(Table<R>),
     /// The gradient of one record, with the variance reduction that paper 003 prints.
     Printed(Printed<R>),
-}
-
-/// The state of the printed SAGA.
-struct Printed<R> {
-    table: Table<R>,
-    /// The mean of the table; none before the first question fills it.
-    mean: Option<Vec<R>>,
-    /// Of the public choice of records.
-    seed: u64,
 }
 
 impl<R: Real> PrivateGradients<R> {
@@ -153,24 +154,51 @@ impl<R: Real> PrivateGradients<R> {
         self
     }
 
-    /// Answers `v - T + mean(T)` for one record, where `T` is the table of its last gradients and
-    /// is filled at the first point: SAGA as paper 003 prints it. The sampler is not used.
+    /// Answers the sum of `v - T` over a batch, by its expected size, and `mean(T)`, where `T` is
+    /// the table of the last gradients and is filled at the first point: SAGA as paper 003 prints
+    /// it. The noise is meant for this answer, which is a mean and no sum.
     ///
     /// # Guarantee
     ///
-    /// Replace-one. Which record is chosen is public, so there is no amplification: rounds that
-    /// choose the replaced record move by at most four times the clip norm, the others by less, and
-    /// every round is paid for as a Gaussian of that sensitivity. Bounds (S) and (C) of theory 7.2
-    /// are tighter; they need a mechanism for `Event::SagaTable`.
+    /// That of [`TableGaussian`](undertone_privacy::mechanism::TableGaussian): bound (S) with
+    /// Poisson sampling, (C) with a single index. Other batches have no proved price and are
+    /// refused, unless there is no noise and hence no guarantee.
     ///
     /// # References
     ///
-    /// Paper 003, algorithm 1; theory 7.2 (C).
-    pub fn printed(mut self, seed: u64) -> Self {
-        let table = Table::new(&*self.objective, self.data.records());
-        self.kind = Kind::Printed(Printed { table, mean: None, seed });
+    /// Paper 003, algorithm 1; theory 7.2.
+    pub fn printed(mut self) -> Result<Self, TableError> {
+        let records = self.data.records();
+        for drawing in self.schedule.iter().flatten() {
+            if let Noise::Gaussian(sigma) = drawing.noise {
+                printed::mechanism(&drawing.sampler, records, self.clip, sigma)?;
+            }
+        }
+        self.kind = Kind::Printed(Printed::new(&*self.objective, records));
         self.price();
-        self
+        Ok(self)
+    }
+
+    /// Clips to a norm that follows a quantile of the gradients' norms, and starts where that does.
+    ///
+    /// # Guarantee
+    ///
+    /// See [`AdaptiveClip`].
+    pub fn adaptive(mut self, clip: AdaptiveClip) -> Result<Self, OutOfRange> {
+        for drawing in self.schedule.iter().flatten() {
+            if let Noise::Gaussian(sigma) = drawing.noise {
+                clip.mechanism(sigma)?;
+            }
+        }
+        self.clip = clip.start();
+        self.kind = Kind::Adaptive(clip);
+        self.price();
+        Ok(self)
+    }
+
+    /// What gradients are clipped to in the next round; public.
+    pub fn clip(&self) -> ClipNorm {
+        self.clip
     }
 
     /// What to debit in a round; nothing if it has no batch.
@@ -203,7 +231,7 @@ impl<R: Real> PrivateGradients<R> {
     /// What is asked for when this is to be answered.
     pub(crate) fn kept(&self) -> &'static str {
         match self.kind {
-            Kind::Gradients | Kind::Printed(_) => "gradients",
+            Kind::Adaptive(_) | Kind::Gradients | Kind::Printed(_) => "gradients",
             Kind::Masked(_) => "masked gradients",
             Kind::Differences(_) => "differences of gradients",
         }
@@ -220,19 +248,21 @@ impl<R: Real> PrivateGradients<R> {
         let Some(&Drawing { sampler, noise, .. }) = self.in_round(round) else {
             return Ok(Answer::Refused);
         };
-        let sensitivity = self.sensitivity();
         if let Kind::Printed(_) = self.kind {
-            let secret = self.printed_secret(at, &receipt);
-            return Ok(Answer::Released(noise.release(secret, sensitivity, receipt, key)?));
+            return self.release_printed(at, sampler, noise, receipt, key);
         }
+        if let Kind::Adaptive(clip) = self.kind {
+            return self.release_adaptive(at, clip, (sampler, noise), receipt, key);
+        }
+        let sensitivity = self.sensitivity();
         let secret = match noise {
             Noise::Exposed => {
                 let batch = exposed::draw(&sampler, self.data.records(), &receipt, key);
-                self.secret(at, &batch, Drawn::full())
+                self.secret(at, &batch, Drawn::full()).0
             }
             Noise::Gaussian(_) => {
                 let batch = sampler.draw(self.data.records(), &receipt, key)?;
-                self.secret(at, batch.indices(), batch.drawn())
+                self.secret(at, batch.indices(), batch.drawn()).0
             }
         };
         if let Kind::Masked(transmit) = self.kind {
@@ -263,29 +293,33 @@ impl<R: Real> PrivateGradients<R> {
     /// What one record contributes at most.
     fn contribution(&self) -> ClipNorm {
         match self.kind {
-            Kind::Gradients | Kind::Masked(_) | Kind::Printed(_) => self.clip,
-            Kind::Differences(_) => {
+            Kind::Adaptive(_) | Kind::Gradients | Kind::Masked(_) => self.clip,
+            Kind::Differences(_) | Kind::Printed(_) => {
                 ClipNorm::new(2.0 * self.clip.get()).expect("checked when the table was made")
             }
         }
     }
 
     fn sensitivity(&self) -> Sensitivity {
-        match self.kind {
-            Kind::Printed(_) => Sensitivity::under_only(Adjacency::Replace, 4.0 * self.clip.get())
-                .expect("four clip norms are finite"),
-            _ => Sensitivity::contribution(self.contribution()),
-        }
+        Sensitivity::contribution(self.contribution())
     }
 
     /// Writes the events of the schedule.
     fn price(&mut self) {
-        let sensitivity = self.sensitivity();
+        let (sensitivity, records) = (self.sensitivity(), self.data.records());
         for Drawing { sampler, noise, event } in self.schedule.iter_mut().flatten() {
             let released = noise.event(sensitivity);
             *event = Arc::new(match (&self.kind, *noise) {
                 // Whatever was drawn, all of it is exposed.
-                (Kind::Printed(_), _) | (_, Noise::Exposed) => released,
+                (_, Noise::Exposed) => released,
+                (Kind::Printed(_), Noise::Gaussian(sigma)) => {
+                    let mechanism = printed::mechanism(sampler, records, self.clip, sigma);
+                    mechanism.expect("checked before it is priced").event()
+                }
+                (Kind::Adaptive(clip), Noise::Gaussian(sigma)) => {
+                    let mechanism = clip.mechanism(sigma).expect("checked before it is priced");
+                    sampler.event(mechanism.event())
+                }
                 (Kind::Masked(transmit), Noise::Gaussian(sigma)) => {
                     let gaussian = GaussianMechanism { sensitivity, sigma };
                     let masked = MaskedGaussian { gaussian, transmit: *transmit };
@@ -299,47 +333,33 @@ impl<R: Real> PrivateGradients<R> {
             first.map_or_else(|| Arc::new(Event::NoOp), |drawing| Arc::clone(&drawing.event));
     }
 
-    /// Sums the clipped gradients of a batch, or their differences.
-    fn secret(&mut self, at: &[R], batch: &[usize], drawn: Drawn) -> ClippedSum<R> {
-        let mut sum = std::mem::take(&mut self.sum);
-        sum.resize(self.objective.dimension(), R::ZERO);
+    /// Sums the clipped gradients of a batch, or their differences, and counts those that were not
+    /// shortened.
+    fn secret(&mut self, at: &[R], batch: &[usize], drawn: Drawn) -> (ClippedSum<R>, u64) {
+        let mut sum = self.memory();
         let (clip, scratch) = (self.clip.get(), &mut self.scratch);
         let chosen = Batch::of(&self.data, batch);
-        match &mut self.kind {
+        let clipped = match &mut self.kind {
             Kind::Differences(table) => {
                 self.objective.exchange(at, chosen, clip, table, scratch, &mut sum)
             }
             _ => self.objective.clipped_sum(at, chosen, clip, scratch, &mut sum),
         };
-        ClippedSum::trust_clipped(sum, self.contribution(), drawn)
+        let within = batch.len() as u64 - clipped.shortened;
+        (vouched(sum, self.contribution(), drawn), within)
     }
 
-    /// `v - T + mean(T)` of one record; the mean is that of before.
-    fn printed_secret(&mut self, at: &[R], receipt: &Receipt) -> Secret<Vec<R>> {
+    /// That of the last question, as long as a gradient.
+    fn memory(&mut self) -> Vec<R> {
         let mut sum = std::mem::take(&mut self.sum);
         sum.resize(self.objective.dimension(), R::ZERO);
-        let sensitivity = self.sensitivity();
-        let (objective, data, clip) = (&self.objective, &self.data, self.clip.get());
-        let (scratch, records) = (&mut self.scratch, data.records());
-        let share = R::from_f64(1.0 / records.max(1) as f64);
-        let Kind::Printed(Printed { table, mean, seed }) = &mut self.kind else {
-            unreachable!("only asked for what is printed")
-        };
-        let mean = mean.get_or_insert_with(|| {
-            objective.exchange(at, Batch::all(data), clip, table, scratch, &mut sum);
-            sum.iter().map(|v| *v * share).collect()
-        });
-        let mut bits = PublicBits::new(*seed, NodeId(receipt.node()), receipt.serial(), 0);
-        let chosen: Option<usize> = (records > 0).then(|| bits.below(records as u64) as usize);
-        let batch = chosen.as_slice();
-        objective.exchange(at, Batch::of(data, batch), clip, table, scratch, &mut sum);
-        for (sum, mean) in sum.iter_mut().zip(mean) {
-            let difference = *sum;
-            *sum += *mean;
-            *mean += share * difference;
-        }
-        Secret::declare(sum, Norm::L2, sensitivity)
+        sum
     }
+}
+
+/// The objective clips every gradient, and what it remembers is clipped as well.
+fn vouched<R: Real>(sum: Vec<R>, contribution: ClipNorm, drawn: Drawn) -> ClippedSum<R> {
+    ClippedSum::trust_clipped(sum, contribution, drawn)
 }
 
 /// Without privacy the mask may be public, and is only there to be unbiased.

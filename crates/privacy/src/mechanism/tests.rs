@@ -1,3 +1,5 @@
+mod pairs;
+
 use proptest::prelude::*;
 use undertone_real::Real;
 
