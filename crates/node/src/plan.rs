@@ -11,7 +11,9 @@ mod privacy;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use algorithm::{AlgorithmPlan, AlgorithmWord, SamplingWord, StepPlan};
+pub use algorithm::{
+    AlgorithmPlan, AlgorithmWord, DeadlinePlan, DomainPlan, SamplingWord, Speed, StepPlan,
+};
 pub use band::{At, Expected};
 pub use data::{DataPlan, DrawnPlan, DrawnWord, NumbersPlan, SourceWord};
 pub use expand::{Variant, expand, overlay};
@@ -246,7 +248,7 @@ pub struct Vary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ChartPlan {
-    /// `round`, or a varied key, over which the last values are drawn.
+    /// `round`, `time` (virtual), or a varied key, over which the last values are drawn.
     pub x: String,
     /// A metric, or `rounds-run`.
     pub y: String,

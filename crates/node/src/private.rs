@@ -1,5 +1,6 @@
 //! A node's data, and the noise of what leaves it.
 
+mod answers;
 mod exposed;
 mod gradients;
 mod points;
@@ -22,6 +23,7 @@ use undertone_privacy::units::{
 use undertone_protocol::Domain;
 use undertone_real::Real;
 
+pub(crate) use answers::Answers;
 pub use gradients::{PrivateGradients, TableError};
 pub(crate) use points::Asked;
 pub use points::PrivatePoints;

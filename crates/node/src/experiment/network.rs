@@ -87,6 +87,15 @@ pub(super) fn check(
         let message = "running-sum needs hearers that stay; take \"fixed\"";
         return Err(PlanError::new("network.schedule", message));
     }
+    let stays = match algorithm {
+        Algorithm::Sdm { .. } => Some("sdm follows neighbours by their changes"),
+        Algorithm::Adp2Sgd { .. } => Some("adp2-sgd has no rounds"),
+        _ => None,
+    };
+    if let (Some(why), true) = (stays, network.schedule != ScheduleWord::Fixed) {
+        let message = format!("{why}, so the graph has to stay; take \"fixed\"");
+        return Err(PlanError::new("network.schedule", message));
+    }
     if let (Schedule::Window { .. }, Some(window)) = (schedule, network.window) {
         let checked =
             schedule.check_aligned_windows(window, window.saturating_mul(CHECKED_WINDOWS));
@@ -98,6 +107,10 @@ pub(super) fn check(
     if let Schedule::Fixed(graph) = schedule {
         if !graph.is_strongly_connected() {
             let message = "not everybody reaches everybody; add connected = true, or more edges";
+            return Err(PlanError::new("network.topology", message));
+        }
+        if let (Algorithm::Adp2Sgd { .. }, false) = (algorithm, graph.is_symmetric()) {
+            let message = "two that meet change both; take a topology where whoever is heard hears";
             return Err(PlanError::new("network.topology", message));
         }
         let symmetric = [Some(WeightsWord::Metropolis), Some(WeightsWord::LaplacianMax)];

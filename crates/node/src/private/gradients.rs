@@ -14,6 +14,7 @@ use undertone_privacy::units::{Adjacency, ClipNorm, OutOfRange, Probability, Sen
 use undertone_protocol::{Answer, PublicBits};
 use undertone_real::Real;
 
+use super::answers::sum_event;
 use super::{Noise, exposed};
 use crate::oracle::OracleError;
 
@@ -281,17 +282,15 @@ impl<R: Real> PrivateGradients<R> {
     /// Writes the events of the schedule.
     fn price(&mut self) {
         let sensitivity = self.sensitivity();
+        let transmit = match &self.kind {
+            Kind::Masked(transmit) => Some(*transmit),
+            _ => None,
+        };
         for Drawing { sampler, noise, event } in self.schedule.iter_mut().flatten() {
-            let released = noise.event(sensitivity);
-            *event = Arc::new(match (&self.kind, *noise) {
-                // Whatever was drawn, all of it is exposed.
-                (Kind::Printed(_), _) | (_, Noise::Exposed) => released,
-                (Kind::Masked(transmit), Noise::Gaussian(sigma)) => {
-                    let gaussian = GaussianMechanism { sensitivity, sigma };
-                    let masked = MaskedGaussian { gaussian, transmit: *transmit };
-                    masked.event_of(sampler.event(released))
-                }
-                _ => sampler.event(released),
+            *event = Arc::new(match &self.kind {
+                // Which record is chosen is public.
+                Kind::Printed(_) => noise.event(sensitivity),
+                _ => sum_event(sampler, *noise, sensitivity, transmit),
             });
         }
         let first = self.schedule.iter().flatten().next();
