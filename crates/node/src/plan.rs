@@ -85,6 +85,9 @@ pub struct NetworkPlan {
     /// A family of graphs and its parameters; `nodes` is filled in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Map<String, Value>>,
+    /// Several of them, for the schedule `cycle`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub topologies: Vec<Map<String, Value>>,
     /// Which graph in which round.
     pub schedule: ScheduleWord,
     /// The number of rounds that are connected together, for the schedule `window`.
@@ -102,6 +105,8 @@ pub struct NetworkPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScheduleWord {
+    /// Some graphs in turn, over and over.
+    Cycle,
     /// Hop by powers of two, one power a round.
     Exponential,
     /// The same graph always.

@@ -117,12 +117,13 @@ fn nodes_with_budgets_of_their_own_get_the_noise_for_it() {
 /// The noise of a paper is run with its claim beside the price of what ran.
 #[test]
 fn papers_claim_what_they_claim_and_the_ledger_says_what_is_true() {
-    for (algorithm, source, sound) in [
-        ("q-dpsgd-1", "000 Theorem 11", true),
-        ("q-dpsgd-2", "000 Theorem 15", true),
-        ("sdm", "linear rule (baseline of 000, recalled)", true),
-        ("surplus-gradient", "001 Theorem 2.7 (constant 1)", true),
-        ("two-stage", "004 Theorem 1", true),
+    for (algorithm, source, more, least) in [
+        ("q-dpsgd-1", "000 Theorem 11", false, 0.165),
+        ("q-dpsgd-2", "000 Theorem 15", false, 0.46),
+        // Not proportional to the chance of a coordinate: the one that under-reports here.
+        ("sdm", "linear rule (baseline of 000, recalled)", true, 1.049),
+        ("surplus-gradient", "001 Theorem 2.7 (constant 1)", false, 0.071),
+        ("two-stage", "004 Theorem 1", false, 0.657),
     ] {
         let mut paper = with(plan(algorithm), &[("privacy.noise", json!("paper"))]);
         if algorithm == "surplus-gradient" {
@@ -134,8 +135,8 @@ fn papers_claim_what_they_claim_and_the_ledger_says_what_is_true() {
         assert_eq!((claim.source, claim.epsilon.get()), (source, 1.0));
         let learners = experiment.learners::<f64>(1).unwrap();
         let price = learners[0].oracle.guarantee().epsilon.get();
-        assert!(price.is_finite() && sound, "{algorithm}: {price}");
-        println!("{algorithm}: {price}");
+        assert_eq!(price > 1.0, more, "{algorithm}: {price}");
+        assert!((least..least + 0.01).contains(&price), "{algorithm}: {price}");
     }
     let missing = checked(&with(plan("adp2-sgd"), &[("privacy.noise", json!("paper"))]), None);
     assert!(missing.err().unwrap().starts_with("privacy.noise: the published formula"));
@@ -154,9 +155,8 @@ fn a_claim_for_a_noise_asks_for_that_noise() {
         assert!(claimed > fixed(0.6), "{algorithm}");
         let noise = [("privacy.noise", json!("paper")), ("privacy.epsilon", json!(claimed))];
         let paper = checked(&with(plan(algorithm), &noise), None).unwrap().1;
-        let price = |e: &Experiment| {
-            e.learners::<f64>(1).unwrap()[0].oracle.guarantee().epsilon.get()
-        };
+        let price =
+            |e: &Experiment| e.learners::<f64>(1).unwrap()[0].oracle.guarantee().epsilon.get();
         let mut plan = with(plan(algorithm), &[("privacy.noise", json!({"sigma": 0.3}))]);
         plan["privacy"].as_object_mut().unwrap().remove("epsilon");
         let (one, other) = (price(&paper), price(&checked(&plan, None).unwrap().1));
@@ -169,8 +169,7 @@ fn a_claim_for_a_noise_asks_for_that_noise() {
 fn printed_algorithms_run_without_a_guarantee() {
     for (algorithm, source) in [("q-dpsgd-2", "000 Theorem 15"), ("two-stage", "004 Algorithm 1")] {
         for noise in ["sound", "paper"] {
-            let changes =
-                [("algorithm.printed", json!(true)), ("privacy.noise", json!(noise))];
+            let changes = [("algorithm.printed", json!(true)), ("privacy.noise", json!(noise))];
             let outcome = outcome(&with(plan(algorithm), &changes), 1);
             assert!(outcome.weakest().unwrap().epsilon.get().is_infinite(), "{algorithm}");
             let claim = outcome.runs[0].run.claims[0].unwrap();
@@ -229,8 +228,7 @@ fn what_does_not_do_is_said_with_a_remedy() {
         read.map_err(|e| e.to_string()).unwrap();
         checked(&plan, None).err().expect("it is refused")
     };
-    let deadline =
-        |time: f64| json!({"time": time, "speed": {"law": "constant", "speed": 50.0}});
+    let deadline = |time: f64| json!({"time": time, "speed": {"law": "constant", "speed": 50.0}});
     for (algorithm, key, value, expected) in [
         ("q-dpsgd-2", "algorithm.momentum", json!(0.5), "does not take it; leave it out"),
         ("q-dpsgd-1", "algorithm.printed", json!(true), "does not take it; leave it out"),
@@ -273,8 +271,7 @@ fn what_does_not_do_is_said_with_a_remedy() {
 
 /// Twenty records of two numbers and a number to predict: least squares is strongly convex.
 fn least_squares() -> (Dataset<f64>, f64) {
-    let values: Vec<f64> =
-        (0..40).map(|k| ((k * k * 7 + 3 * k) % 11) as f64 / 5.0 - 1.0).collect();
+    let values: Vec<f64> = (0..40).map(|k| ((k * k * 7 + 3 * k) % 11) as f64 / 5.0 - 1.0).collect();
     let targets: Vec<f64> = (0..20).map(|k| ((k * 5 + 2) % 7) as f64 / 3.0 - 1.0).collect();
     // Normal equations of two unknowns.
     let (mut a, mut b, mut d, mut p, mut q) = (0.0, 0.0, 0.0, 0.0, 0.0);
@@ -319,26 +316,38 @@ fn without_noise_every_algorithm_reaches_the_optimum_of_all_records() {
     for (algorithm, changes, ball) in [
         (
             "q-dpsgd-1",
-            vec![("algorithm.step", decaying(4.0, 1.0)), ("algorithm.lattice", json!(1e-4)),
-                 ("algorithm.bits", json!(20))],
-            1e-5,
+            vec![
+                ("algorithm.step", decaying(4.0, 1.0)),
+                ("algorithm.lattice", json!(1e-4)),
+                ("algorithm.bits", json!(20)),
+            ],
+            1e-4,
         ),
         (
             "q-dpsgd-2",
-            vec![("algorithm.step", decaying(4.0, 1.0)), ("algorithm.lattice", json!(1e-6)),
-                 ("algorithm.bits", json!(24))],
+            vec![
+                ("algorithm.step", decaying(4.0, 1.0)),
+                ("algorithm.lattice", json!(1e-6)),
+                ("algorithm.bits", json!(24)),
+            ],
             1e-4,
         ),
         ("sdm", vec![("algorithm.step", decaying(2.0, 1.0)), late.clone()], 1e-4),
         (
             "surplus-gradient",
-            vec![("algorithm.step", decaying(2.0, 1.0)), ("algorithm.window", json!(2)),
-                 ("algorithm.rounds-of-gradients", json!(2900))],
+            vec![
+                ("algorithm.step", decaying(2.0, 1.0)),
+                ("algorithm.window", json!(2)),
+                ("algorithm.rounds-of-gradients", json!(2900)),
+            ],
             1e-4,
         ),
-        ("two-stage", vec![("algorithm.steps", json!(5800)), ("algorithm.step", decaying(2.0, 1.0))],
-         1e-4),
-        ("adp2-sgd", vec![("algorithm.step", decaying(1.0, 0.75))], 1e-2),
+        (
+            "two-stage",
+            vec![("algorithm.steps", json!(5800)), ("algorithm.step", decaying(2.0, 1.0))],
+            1e-4,
+        ),
+        ("adp2-sgd", vec![("algorithm.step", decaying(1.0, 0.75))], 1e-3),
     ] {
         let found = excess(algorithm, &changes);
         println!("{algorithm}: {found:e}");
@@ -360,7 +369,6 @@ fn the_ball_shrinks_with_the_step() {
             excess(algorithm, &changes)
         };
         let (coarse, fine) = (run(0.2), run(0.02));
-        println!("{algorithm}: {coarse:e} {fine:e}");
         assert!(fine < 0.3 * coarse && fine < 1e-2, "{algorithm}: {coarse:e} {fine:e}");
     }
 }

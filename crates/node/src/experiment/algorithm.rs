@@ -303,7 +303,8 @@ fn pace(plan: &Plan) -> Result<f64, PlanError> {
     if pace > 0.0 && pace <= 1.0 {
         return Ok(pace);
     }
-    let message = format!("must be above 0 and at most 1, got {pace}; leave it out for the paper's");
+    let message =
+        format!("must be above 0 and at most 1, got {pace}; leave it out for the paper's");
     Err(PlanError::new("algorithm.pace", message))
 }
 

@@ -1,8 +1,6 @@
 //! What of a plan goes together with a model, before anything is computed.
 
-use crate::plan::{
-    AlgorithmWord, DataPlan, Plan, PlanError, Precision, SamplingWord, StepPlan,
-};
+use crate::plan::{AlgorithmWord, DataPlan, Plan, PlanError, Precision, SamplingWord, StepPlan};
 use crate::private::TableError;
 
 /// Finds what is missing, and what no algorithm with a model takes.

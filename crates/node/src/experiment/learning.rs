@@ -157,9 +157,8 @@ impl Learning {
         part: &[usize],
     ) -> Result<Private<R>, PlanError> {
         let clip = priced.clip;
-        let gradients = |objective, data| {
-            PrivateGradients::scheduled(objective, data, clip, &schedule)
-        };
+        let gradients =
+            |objective, data| PrivateGradients::scheduled(objective, data, clip, &schedule);
         Ok(match priced.answers {
             Answers::Gradients => Private::Gradients(gradients(objective, data)),
             Answers::Masked(transmit) => {

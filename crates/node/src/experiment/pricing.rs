@@ -225,7 +225,8 @@ impl Run<'_> {
         let one = |round: &Round| {
             let noise = round.noise(noise)?;
             let clip = self.clip;
-            let event = self.answers.event(clip, round.sampler, noise, round.step, self.dimension)?;
+            let event =
+                self.answers.event(clip, round.sampler, noise, round.step, self.dimension)?;
             Ok(event.repeated(round.times))
         };
         let mut events = self.rounds.iter().map(one).collect::<Result<Vec<_>, OutOfRange>>()?;

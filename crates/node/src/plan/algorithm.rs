@@ -259,7 +259,11 @@ impl Speed {
         match *self {
             Self::Constant { speed } => speed,
             Self::Straggler { speed, share, factor } => {
-                if fate < share { speed / factor } else { speed }
+                if fate < share {
+                    speed / factor
+                } else {
+                    speed
+                }
             }
             Self::Uniform { low, high } => low + (high - low) * luck,
         }

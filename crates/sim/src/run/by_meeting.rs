@@ -35,11 +35,7 @@ pub(super) fn check(experiment: &Experiment, world: Option<&World>) -> Result<()
 
 impl Job<'_> {
     /// By virtual time. A round is as many activations as there are nodes.
-    pub(super) fn meet<R: Real>(
-        &self,
-        steps: Steps,
-        watch: &mut Watch<'_>,
-    ) -> Result<Run, RunError>
+    pub(super) fn meet<R: Real>(&self, steps: Steps, watch: &mut Watch<'_>) -> Result<Run, RunError>
     where
         for<'n> Paired<'n, R>: Estimate<R>,
     {
@@ -54,8 +50,7 @@ impl Job<'_> {
         let n_nodes = nodes.len() as u64;
         let answer = |oracle: &mut Oracle<R, Tally>, asked: Question<R>| oracle.answer(asked);
         let luck = world.seed.wrapping_add(seed);
-        let mut network =
-            Asynchronous::new(nodes, oracles, answer, graph, world.compute, luck)?;
+        let mut network = Asynchronous::new(nodes, oracles, answer, graph, world.compute, luck)?;
         let every = self.experiment.plan().evaluate.every;
         let mut looks = Looks::new(self, watch);
         let mut look = |round, now: Time, traffic, nodes: &[PairwiseSgd<R>]| {

@@ -4,9 +4,7 @@ use undertone_privacy::claims::gaussian::classic_sigma;
 use undertone_privacy::claims::privsgp::theorem_2_sigma;
 use undertone_privacy::claims::{consensus, dgd, quantised};
 use undertone_privacy::sampler::Sampler;
-use undertone_privacy::units::{
-    Delta, Epsilon, NoiseMultiplier, OutOfRange, Probability, Scale,
-};
+use undertone_privacy::units::{Delta, Epsilon, NoiseMultiplier, OutOfRange, Probability, Scale};
 use undertone_protocol::Sparsity;
 
 use super::super::Algorithm;
@@ -114,9 +112,7 @@ impl Run<'_> {
                 let z = rule.multiplier(epsilon, delta)?;
                 Ok(z.get() * self.clip.get() / self.unit())
             }
-            Algorithm::SurplusGradient { .. } => {
-                self.theorem_2_7(epsilon, delta).map(Scale::get)
-            }
+            Algorithm::SurplusGradient { .. } => self.theorem_2_7(epsilon, delta).map(Scale::get),
             Algorithm::TwoStage { steps, first_step, .. } => {
                 let step = Scale::new(first_step / self.records as f64)?;
                 let kappa = dgd::kappa(epsilon, delta, self.clip)?;
@@ -175,7 +171,9 @@ impl Run<'_> {
 
     /// What theorem 15 multiplies the noise of theorem 11 by.
     fn claimed_step(&self) -> Result<f64, OutOfRange> {
-        let Algorithm::QDpsgd2 { steps, pace, lattice, .. } = self.algorithm else { return Ok(1.0) };
+        let Algorithm::QDpsgd2 { steps, pace, lattice, .. } = self.algorithm else {
+            return Ok(1.0);
+        };
         let total: u64 = self.rounds.iter().map(|round| round.times).sum();
         let drawn: u64 = self.rounds.iter().map(|round| round.times * round.size).sum();
         let batches = quantised::Batches {
