@@ -1,7 +1,9 @@
 //! A plan that was checked: everything a driver needs to run it.
 
 mod algorithm;
+mod batches;
 mod charge;
+mod checked;
 mod data;
 mod forecast;
 mod learning;
@@ -58,12 +60,14 @@ impl Experiment {
         check_run(plan)?;
         let family = network::family(&plan.network)?;
         check_own_budgets(plan)?;
+        Algorithm::check(plan)?;
         let (algorithm, kind) = if plan.model.is_some() {
-            let algorithm = Algorithm::new(plan)?;
-            (algorithm, Kind::Learning(Box::new(Learning::new(plan, records)?)))
+            let learning = Learning::new(plan, records)?;
+            (learning.algorithm(), Kind::Learning(Box::new(learning)))
         } else {
-            data::check(plan.data.numbers(), plan.network.nodes)?;
-            (Algorithm::new(plan)?, averaging(plan)?)
+            let numbers = plan.data.numbers();
+            data::check(numbers, plan.network.nodes)?;
+            (Algorithm::new(plan, numbers.dimension)?, averaging(plan)?)
         };
         let experiment = Self { plan: plan.clone(), algorithm, family, kind };
         experiment.topology(plan.seed)?;
@@ -98,7 +102,7 @@ impl Experiment {
         network::check(&schedule, network, self.algorithm)?;
         let topology = Topology::new(schedule);
         Ok(match (self.algorithm, network.weights) {
-            (Algorithm::Surplus { .. }, _) => {
+            (Algorithm::Surplus { .. } | Algorithm::SurplusGradient { .. }, _) => {
                 topology.with_pull(Weights::In, 0.0).with_push(Weights::Out)
             }
             (_, Some(weights)) => {
@@ -229,8 +233,7 @@ fn check_run(plan: &Plan) -> Result<(), PlanError> {
     if plan.evaluate.metrics.is_empty() {
         return error("evaluate.metrics", "needs at least one metric, such as \"residual\"");
     }
-    let steps = plan.algorithm.name == AlgorithmWord::TwoStage || plan.algorithm.name.learns();
-    if steps && plan.evaluate.target == Target::Released {
+    if plan.algorithm.name.takes_model() && plan.evaluate.target == Target::Released {
         return error("evaluate.target", "gradient steps have no released mean; take \"data\"");
     }
     check_kind(plan)
@@ -239,13 +242,15 @@ fn check_run(plan: &Plan) -> Result<(), PlanError> {
 /// Whether all parts of a plan are about a model, or none.
 fn check_kind(plan: &Plan) -> Result<(), PlanError> {
     let error = |key: &str, message: String| Err(PlanError::new(key, message));
-    let (name, learns) = (word(plan.algorithm.name), plan.model.is_some());
-    match (learns, plan.algorithm.name.learns()) {
-        (false, true) => {
+    let learns = plan.model.is_some();
+    match (learns, plan.algorithm.name) {
+        (false, name) if name.learns() => {
+            let name = word(name);
             let message = format!("{name} learns one; add [model] with kind = \"logistic\"");
             return error("model", message);
         }
-        (true, false) => {
+        (true, name) if !name.takes_model() => {
+            let name = word(name);
             let message = format!("{name} has no gradients; take priv-sgp, dp2-sgd or dsgd");
             return error("algorithm.name", message);
         }

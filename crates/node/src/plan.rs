@@ -12,7 +12,9 @@ mod privacy;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use algorithm::{AlgorithmPlan, AlgorithmWord, SamplingWord, StepPlan};
+pub use algorithm::{
+    AlgorithmPlan, AlgorithmWord, DeadlinePlan, DomainPlan, SamplingWord, Speed, StepPlan,
+};
 pub use band::{At, Expected};
 pub use data::{DataPlan, DrawnPlan, DrawnWord, NumbersPlan, SourceWord};
 pub use expand::{Variant, expand, overlay};
@@ -88,6 +90,9 @@ pub struct NetworkPlan {
     /// A family of graphs and its parameters; `nodes` is filled in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Map<String, Value>>,
+    /// Several of them, for the schedule `cycle`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub topologies: Vec<Map<String, Value>>,
     /// Which graph in which round.
     pub schedule: ScheduleWord,
     /// The number of rounds that are connected together, for the schedule `window`.
@@ -105,6 +110,8 @@ pub struct NetworkPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScheduleWord {
+    /// Some graphs in turn, over and over.
+    Cycle,
     /// Hop by powers of two, one power a round.
     Exponential,
     /// The same graph always.
@@ -254,7 +261,7 @@ pub struct Vary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ChartPlan {
-    /// `round`, or a varied key, over which the last values are drawn.
+    /// `round`, `time` (virtual), or a varied key, over which the last values are drawn.
     pub x: String,
     /// A metric, or `rounds-run`.
     pub y: String,

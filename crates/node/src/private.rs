@@ -1,6 +1,7 @@
 //! A node's data, and the noise of what leaves it.
 
 mod adaptive;
+mod answers;
 mod exposed;
 mod gradients;
 mod points;
@@ -25,6 +26,7 @@ use undertone_protocol::Domain;
 use undertone_real::Real;
 
 pub use adaptive::AdaptiveClip;
+pub(crate) use answers::{AnswerOf, Answers};
 pub use gradients::{PrivateGradients, TableError};
 pub(crate) use points::Asked;
 pub use points::PrivatePoints;

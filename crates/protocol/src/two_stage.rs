@@ -46,6 +46,16 @@ impl<R: Real> TwoStage<R> {
         state.update(|state: &mut Vec<R>| domain.project(state));
         Self { state, domain, steps, first_step, own: Vec::new() }
     }
+
+    /// The same from a point that everybody knows.
+    pub fn starting_at(mut self, point: &[R]) -> Self {
+        let Self { state, domain, .. } = &mut self;
+        state.update(|state| {
+            state.copy_from_slice(point);
+            domain.project(state);
+        });
+        self
+    }
 }
 
 impl<R: Real> Synchronous<R> for TwoStage<R> {

@@ -33,6 +33,9 @@ pub struct Asynchronous<R, O> {
     outcome: Outcome,
 }
 
+/// Who looks at the nodes after every activation.
+pub type Watching<'a, R> = dyn FnMut(Time, Traffic, &[PairwiseSgd<R>]) + 'a;
+
 /// What happened in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
@@ -78,19 +81,21 @@ impl<R: Real, O> Asynchronous<R, O> {
         Ok(network)
     }
 
-    /// Runs until every node has been active as often as it may; `watch` sees all nodes after every
-    /// activation.
-    pub fn run(
-        &mut self,
-        watch: &mut dyn FnMut(Time, &[PairwiseSgd<R>]),
-    ) -> Result<&Outcome, SimError> {
+    /// Runs until every node has been active as often as it may; `watch` sees the time, what was
+    /// sent and all nodes after every activation.
+    pub fn run(&mut self, watch: &mut Watching<'_, R>) -> Result<&Outcome, SimError> {
         while let Some(Reverse((now, activation, node))) = self.queue.pop() {
             self.finish(NodeId(node), activation);
             self.outcome.virtual_time = now;
-            watch(now, &self.nodes);
+            watch(now, self.outcome.traffic, &self.nodes);
             self.begin(NodeId(node), activation + 1, now)?;
         }
         Ok(&self.outcome)
+    }
+
+    /// What was sent so far.
+    pub fn traffic(&self) -> Traffic {
+        self.outcome.traffic
     }
 
     /// The nodes, in order.

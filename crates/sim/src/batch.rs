@@ -97,6 +97,8 @@ impl Outcome {
         (0..shortest)
             .map(|k| {
                 let mut point = self.runs[0].run.points[k].clone();
+                let times = self.runs.iter().map(|r| r.run.points[k].time);
+                point.time = times.sum::<Option<f64>>().map(|sum| sum / count);
                 for (name, value) in &mut point.metrics {
                     let sum: f64 = self.runs.iter().map(|r| r.run.points[k].metrics[name]).sum();
                     *value = sum / count;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use undertone_graph::NodeId;
+use undertone_node::plan::Speed;
 
 use crate::draw::{Draw, Use};
 use crate::time::Time;
@@ -23,6 +24,13 @@ pub enum Compute {
         low: Time,
         /// The longest.
         high: Time,
+    },
+    /// A batch of records at so many records a second, as papers on stragglers have it.
+    Speed {
+        /// How many records a batch has.
+        records: f64,
+        /// How fast nodes are.
+        speed: Speed,
     },
     /// Always the same, but a random share of the nodes is slower.
     Straggler {
@@ -57,6 +65,11 @@ impl Compute {
                 let width = Time::from_nanos(high.nanos().saturating_sub(low.nanos()));
                 *low + width.scaled(draw(round).uniform(Use::Compute))
             }
+            Self::Speed { records, speed } => {
+                let fate = draw(0).uniform(Use::Straggler);
+                let rate = speed.rate(fate, draw(round).uniform(Use::Compute));
+                Time::from_nanos((records / rate * 1e9) as u64)
+            }
             Self::Straggler { time, share, factor } => {
                 let slow = draw(0).happens(Use::Straggler, *share);
                 if slow { time.scaled(*factor) } else { *time }
@@ -75,6 +88,11 @@ impl Compute {
             Self::Constant { .. } => None,
             Self::Uniform { low, high } => {
                 (low > high).then(|| format!("low ({low}) is above high ({high}); swap them"))
+            }
+            Self::Speed { records, speed } => {
+                let fits = (0.0..=1e12).contains(records);
+                let few = || format!("records is {records}; give how many a batch has");
+                (!fits).then(few).or_else(|| speed.complaint())
             }
             Self::Straggler { share, factor, .. } => {
                 if !(0.0..=1.0).contains(share) {
@@ -132,6 +150,24 @@ mod tests {
         assert!(times.iter().all(|t| (0.01..=0.03).contains(t)));
         let mean = times.iter().sum::<f64>() / 1e4;
         assert!((mean - 0.02).abs() < 5.0 * 0.02 / 12.0_f64.sqrt() / 100.0);
+    }
+
+    /// Twenty records at 10 to 90 a second: the mean of 1/V is ln(9)/80.
+    #[test]
+    fn a_speed_is_records_a_second() {
+        let speed = Speed::Uniform { low: 10.0, high: 90.0 };
+        let compute = Compute::Speed { records: 20.0, speed };
+        let times: Vec<f64> =
+            (0..10_000).map(|r| compute.time(2, NodeId(1), r).seconds()).collect();
+        assert!(times.iter().all(|t| (20.0 / 90.0..=2.0).contains(t)));
+        let mean = times.iter().sum::<f64>() / 1e4;
+        // Five standard errors; the variance of 20/V is 400 (1/900 - (ln 9/80)^2).
+        let expected: f64 = 20.0 * 9.0_f64.ln() / 80.0;
+        let variance = 400.0 / 900.0 - expected.powi(2);
+        assert!((mean - expected).abs() < 5.0 * (variance / 1e4).sqrt(), "{mean}");
+        let slow = Speed::Straggler { speed: 50.0, share: 1.0, factor: 5.0 };
+        let compute = Compute::Speed { records: 20.0, speed: slow };
+        assert_eq!(compute.time(2, NodeId(1), 3), MS(2000));
     }
 
     #[test]

@@ -10,11 +10,39 @@ use std::collections::BTreeMap;
 
 use undertone_node::Experiment;
 use undertone_node::plan::{Metric, Target};
-use undertone_protocol::Synchronous;
+use undertone_protocol::{PairwiseSgd, Synchronous};
 use undertone_real::Real;
 
 /// What was measured, by the name it has in a plan.
 pub type Metrics = BTreeMap<String, f64>;
+
+/// A node that has an estimate.
+pub trait Estimate<R> {
+    /// Its present estimate of the result.
+    fn estimate(&self, out: &mut [R]);
+}
+
+impl<R: Real, P: Synchronous<R>> Estimate<R> for P {
+    fn estimate(&self, out: &mut [R]) {
+        Synchronous::estimate(self, out);
+    }
+}
+
+/// A node without rounds.
+pub struct Paired<'a, R>(pub &'a PairwiseSgd<R>);
+
+// One by one: for all `R` at once somebody could make it an algorithm in rounds, too.
+impl Estimate<f32> for Paired<'_, f32> {
+    fn estimate(&self, out: &mut [f32]) {
+        self.0.estimate(out);
+    }
+}
+
+impl Estimate<f64> for Paired<'_, f64> {
+    fn estimate(&self, out: &mut [f64]) {
+        self.0.estimate(out);
+    }
+}
 
 /// Measures how far the nodes are from where they should be.
 pub struct Evaluator<'a> {
@@ -34,7 +62,7 @@ impl<'a> Evaluator<'a> {
     /// what was released, and nothing is mixed yet.
     pub fn measure<'n, P, R, I>(&mut self, nodes: I) -> Metrics
     where
-        P: Synchronous<R> + 'n,
+        P: Estimate<R> + 'n,
         R: Real,
         I: IntoIterator<Item = &'n P> + Clone,
     {
@@ -82,7 +110,7 @@ impl Averages {
 
     fn measure<'a, P, R, I>(&mut self, wanted: &[Metric], nodes: I) -> Metrics
     where
-        P: Synchronous<R> + 'a,
+        P: Estimate<R> + 'a,
         R: Real,
         I: IntoIterator<Item = &'a P> + Clone,
     {
@@ -117,7 +145,7 @@ impl Averages {
 /// The Frobenius distance of all estimates from `target`.
 pub fn residual<'a, P, R>(nodes: impl IntoIterator<Item = &'a P>, target: &[f64]) -> f64
 where
-    P: Synchronous<R> + 'a,
+    P: Estimate<R> + 'a,
     R: Real,
 {
     let mut sum = 0.0;
@@ -128,7 +156,7 @@ where
 /// The mean of all estimates.
 pub fn mean<'a, P, R>(nodes: impl IntoIterator<Item = &'a P>, dimension: usize) -> Vec<f64>
 where
-    P: Synchronous<R> + 'a,
+    P: Estimate<R> + 'a,
     R: Real,
 {
     let mut mean = vec![0.0; dimension];
@@ -146,7 +174,7 @@ fn each<'a, P, R>(
     dimension: usize,
     mut look: impl FnMut(&[f64]),
 ) where
-    P: Synchronous<R> + 'a,
+    P: Estimate<R> + 'a,
     R: Real,
 {
     let mut estimate = vec![R::ZERO; dimension];

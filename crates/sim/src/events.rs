@@ -292,7 +292,7 @@ impl<P: Synchronous<R>, R: Real, O> Events<P, R, O> {
                 Output::Ask { round, question } => {
                     let answer = (self.answer)(&mut self.nodes[idx].oracle, question);
                     let answer = answer.map_err(|source| SimError::Oracle { node, source })?;
-                    let released = matches!(answer, Answer::Released(_));
+                    let released = answer != Answer::Refused;
                     self.nodes[idx].releases += u64::from(released);
                     self.happenings.push(Happening::Asked { node, round, released });
                     let time = self.world.compute.time(self.world.seed, node, round);

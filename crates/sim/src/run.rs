@@ -1,22 +1,24 @@
 //! From a checked plan to results.
 
+mod by_meeting;
 mod by_time;
 
 pub use by_time::world_of;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use undertone_node::plan::Precision;
 use undertone_node::{Algorithm, Claim, Experiment, Learner, Oracle, OracleError};
-use undertone_privacy::ledger::{Guarantee, OpenError, Store};
+use undertone_privacy::ledger::{Guarantee, OpenError, Store, Tally};
 use undertone_protocol::{
-    Dsgd, Gossip, PrivSgp, PushSum, RunningSum, SparsePushSum, Steps, Surplus, Synchronous,
-    Topology, TopologyError, TwoStage, Wirings,
+    Dsgd, Gossip, PrivSgp, PushSum, QDpsgd, QDpsgd2, RunningSum, Sdm, SparsePushSum, StepSize,
+    Steps, Surplus, SurplusGradient, Synchronous, Topology, TopologyError, TwoStage, Wirings,
 };
 use undertone_real::Real;
 use undertone_trace::{Record, SCHEMA, hash_of};
 
-use crate::evaluate::{Evaluator, Metrics};
+use crate::evaluate::{Estimate, Evaluator, Metrics, Paired};
 use crate::events::SimError;
 use crate::lockstep::{Halt, Lockstep, Traffic};
 
@@ -47,6 +49,8 @@ pub struct Run {
 pub struct Point {
     /// How many rounds.
     pub round: u64,
+    /// By which virtual time, in seconds; none in step.
+    pub time: Option<f64>,
     /// What.
     pub metrics: Metrics,
 }
@@ -108,29 +112,64 @@ fn run_as<R: Real>(
     experiment: &Experiment,
     seed: u64,
     watch: &mut Watch<'_>,
-) -> Result<Run, RunError> {
+) -> Result<Run, RunError>
+where
+    for<'n> Paired<'n, R>: Estimate<R>,
+{
     let d = experiment.dimension();
     let job = Job { experiment, seed };
     match experiment.algorithm() {
-        Algorithm::Dsgd { step, rounds } => {
-            let node = |start: &[R], steps, _| Dsgd::new(start, steps);
-            job.learn(Steps::new(rounds, step, 1.0), node, watch)
+        Algorithm::Adp2Sgd { steps } => job.meet::<R>(steps, watch),
+        Algorithm::Dsgd { steps } => {
+            job.learn(steps, |start: &[R], steps, _| Dsgd::new(start, steps), watch)
         }
         Algorithm::Gossip => job.average(|| Gossip::<R>::new(d), watch),
-        Algorithm::PrivSgp { step, rounds, reduced } => {
-            let node = |start: &[R], steps, records| match reduced {
+        Algorithm::PrivSgp { steps, reduced } => {
+            let node = |start: &[R], steps, learner: &Learner<R>| match reduced {
                 false => PrivSgp::new(start, steps),
-                true => PrivSgp::new(start, steps).with_reduction(records),
+                true => PrivSgp::new(start, steps).with_reduction(learner.records),
             };
-            job.learn(Steps::new(rounds, step, 1.0), node, watch)
+            job.learn(steps, node, watch)
         }
         Algorithm::PushSum => job.average(|| PushSum::<R>::new(d), watch),
+        Algorithm::QDpsgd1 { steps, pace, lattice } => {
+            let node = |start: &[R], steps, learner: &Learner<R>| {
+                let batches = Arc::clone(&learner.batches);
+                QDpsgd::new(start, steps, pace, lattice, seed).with_batches(batches)
+            };
+            job.learn(steps, node, watch)
+        }
+        Algorithm::QDpsgd2 { steps, pace, lattice, printed } => {
+            let node = |start: &[R], steps, learner: &Learner<R>| {
+                let batches = Arc::clone(&learner.batches);
+                let node = QDpsgd2::new(start, steps, pace, lattice, seed).with_batches(batches);
+                if printed { node.printed() } else { node }
+            };
+            job.learn(steps, node, watch)
+        }
         Algorithm::RunningSum => job.average(|| RunningSum::<R>::new(d), watch),
+        Algorithm::Sdm { steps, pace, transmit } => {
+            let node = |start: &[R], steps, _: &_| Sdm::new(start, steps, pace, transmit, seed);
+            job.learn(steps, node, watch)
+        }
         Algorithm::SparsePushSum { sparsity } => {
             job.average(|| SparsePushSum::<R>::new(d, sparsity, seed), watch)
         }
         Algorithm::Surplus { sparsity, gamma, window } => {
             job.average(|| Surplus::<R>::new(d, sparsity, seed, window, gamma), watch)
+        }
+        Algorithm::SurplusGradient { steps, sparsity, gamma, window } => {
+            let node = |start: &[R], steps, _: &_| {
+                SurplusGradient::new(start, steps, sparsity, seed, window, gamma)
+            };
+            job.learn(steps, node, watch)
+        }
+        Algorithm::TwoStage { domain, steps, first_step } if experiment.plan().model.is_some() => {
+            let node = |start: &[R], _, learner: &Learner<R>| {
+                let first = first_step / learner.records as f64;
+                TwoStage::new(d, domain, steps, first).starting_at(start)
+            };
+            job.learn(Steps::new(steps, StepSize::Constant(1.0), 1.0), node, watch)
         }
         Algorithm::TwoStage { domain, steps, first_step } => {
             job.average(|| TwoStage::<R>::new(d, domain, steps, first_step), watch)
@@ -166,12 +205,12 @@ impl Job<'_> {
         self.drive(nodes, oracles, topology, watch)
     }
 
-    /// Nodes that learn a model. A node is made of where all start, its steps, and how many records
-    /// it has.
+    /// Nodes that learn a model. A node is made of where all start, its steps, and what is public
+    /// about its records.
     fn learn<R, P>(
         &self,
         steps: Steps,
-        node: impl Fn(&[R], Steps, usize) -> P,
+        node: impl Fn(&[R], Steps, &Learner<R>) -> P,
         watch: &mut Watch<'_>,
     ) -> Result<Run, RunError>
     where
@@ -180,16 +219,25 @@ impl Job<'_> {
     {
         (watch.record)(self.start());
         let topology = self.topology()?;
+        let (nodes, oracles) = self.learners(steps, node)?;
+        self.drive(nodes, oracles, topology, watch)
+    }
+
+    /// Nodes and their oracles.
+    fn learners<R: Real, P>(
+        &self,
+        steps: Steps,
+        node: impl Fn(&[R], Steps, &Learner<R>) -> P,
+    ) -> Result<(Vec<P>, Vec<Oracle<R, Tally>>), RunError> {
         let seed = self.seed;
         let learners = self.experiment.learners(seed);
         let learners = learners.map_err(|source| RunError::Plan { seed, source })?;
         let start = self.experiment.initial::<R>(seed);
         let split = |learner: Learner<R>| {
             let steps = Steps { divisor: learner.divisor, ..steps };
-            (node(&start, steps, learner.records), learner.oracle)
+            (node(&start, steps, &learner), learner.oracle)
         };
-        let (nodes, oracles) = learners.into_iter().map(split).unzip();
-        self.drive(nodes, oracles, topology, watch)
+        Ok(learners.into_iter().map(split).unzip())
     }
 
     fn topology(&self) -> Result<Topology, RunError> {
@@ -375,7 +423,7 @@ impl<'w, 'a> Looks<'w, 'a> {
 
     fn take<'n, P, R, I>(&mut self, round: u64, time: Option<f64>, traffic: Traffic, nodes: I)
     where
-        P: Synchronous<R> + 'n,
+        P: Estimate<R> + 'n,
         R: Real,
         I: IntoIterator<Item = &'n P> + Clone,
     {
@@ -384,7 +432,7 @@ impl<'w, 'a> Looks<'w, 'a> {
         let record = Record::Round { round, time, messages, bytes, metrics: metrics.clone() };
         (self.watch.record)(record);
         (self.watch.progress)(round, self.rounds);
-        self.points.push(Point { round, metrics });
+        self.points.push(Point { round, time, metrics });
     }
 
     fn is_done(&self) -> bool {

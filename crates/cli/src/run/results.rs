@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use undertone_node::plan::{ChartPlan, Plan};
 use undertone_privacy::ledger::Guarantee;
 use undertone_report::{Chart, Series, markdown};
-use undertone_sim::{Outcome, Verdict};
+use undertone_sim::{Outcome, Point, Verdict};
 
 use crate::output;
 
@@ -78,7 +78,10 @@ impl Results<'_> {
             let points: Vec<Value> = outcome
                 .points()
                 .iter()
-                .map(|point| json!({"round": point.round, "metrics": point.metrics}))
+                .map(|point| {
+                    let Point { round, time, metrics } = point;
+                    json!({"round": round, "time": time, "metrics": metrics})
+                })
                 .collect();
             json!({
                 "label": outcome.variant.label(),
@@ -195,9 +198,12 @@ impl Results<'_> {
         let ChartPlan { x, y, log_x, log_y } = self.plan.chart.clone().unwrap_or_else(usual);
         let mut series: Vec<Series> = Vec::new();
         for outcome in self.outcomes {
-            if x == "round" {
+            if x == "round" || x == "time" {
                 let points = outcome.points();
-                let at = |p: &undertone_sim::Point| Some((p.round as f64, *p.metrics.get(&y)?));
+                let at = |p: &Point| {
+                    let across = if x == "time" { p.time? } else { p.round as f64 };
+                    Some((across, *p.metrics.get(&y)?))
+                };
                 let points = points.iter().filter_map(at).collect();
                 series.push(Series { name: outcome.variant.label(), points });
                 continue;

@@ -19,6 +19,7 @@ use undertone_privacy::units::{Adjacency, Epsilon, OutOfRange, Scale};
 use undertone_protocol::StepSize;
 use undertone_real::Real;
 
+use super::batches::Batches;
 use super::charge::{Charge, Statement};
 use super::learning::{Learning, own_budget};
 use super::pricing::{C2, COUNTS, Run, Terms};
@@ -102,7 +103,7 @@ impl Task<'_> {
         let table = plan.plan.clone().unwrap_or_default();
         let parts = self.learning.deal::<R>(plan, plan.seed)?;
         let alike = self.alike(&parts)?;
-        let first = Run::new(plan, alike[0].records, 1)?;
+        let first = self.run_of(alike[0].records, 1)?;
         let (clip, adjacency) = (first.clip, first.adjacency());
         let start: Vec<R> = self.learning.initial(plan.seed);
         let statements = self.statements(&parts, &start)?;
@@ -171,14 +172,16 @@ impl Task<'_> {
         for (node, part) in (0..).zip(parts) {
             let own = own_budget(self.plan, node);
             let records = part.len();
-            let terms = Terms::new(self.plan, own.as_ref().map(|(own, _)| *own), records);
+            let batches = Batches::new(self.plan, node, records, 1)?;
+            let one = own.as_ref().map(|(own, _)| *own);
+            let terms = Terms::new(self.plan, one, records, &batches);
             if let Some(place) = known.get(&terms) {
                 all[*place].nodes += 1;
                 continue;
             }
             known.insert(terms, all.len());
             let own = own.as_ref().map(|(own, key)| (*own, key.as_str()));
-            let asked = Run::new(self.plan, records, 1)?.asked(self.privacy, own)?;
+            let asked = self.run_of(records, 1)?.asked(self.privacy, own)?;
             all.push(Alike { node, nodes: 1, records, asked });
         }
         Ok(all)
@@ -194,7 +197,7 @@ impl Task<'_> {
         let (mut said, mut estimated) = (Vec::new(), None::<Estimated>);
         let key = Key::from_seed(self.plan.seed ^ ESTIMATES);
         for (node, part) in (0..).zip(parts) {
-            let run = Run::new(self.plan, part.len(), 1)?;
+            let run = self.run_of(part.len(), 1)?;
             let own = own_budget(self.plan, node);
             let own = own.as_ref().map(|(own, key)| (*own, key.as_str()));
             let asked = Asked::new(self.privacy, own)?;
@@ -296,7 +299,7 @@ impl Task<'_> {
         let (mut noise, mut batches, mut memory, mut paper_noise) = (0.0, 0.0, 0.0, 0.0);
         let mut groups = Vec::new();
         for alike in alike {
-            let run = Run::new(self.plan, alike.records, rounds)?;
+            let run = self.run_of(alike.records, rounds)?;
             let chosen = run.noise(NoisePlan::Sound, &alike.asked)?;
             let sigma = run.of_mean(chosen);
             let epsilon = run.price(chosen, alike.asked.delta)?;
@@ -307,7 +310,7 @@ impl Task<'_> {
             let drawn = (run.batch() / alike.records.max(1) as f64).min(1.0);
             noise += share * sigma * sigma;
             paper_noise += share * paper_sigma * paper_sigma;
-            if run.sampler != Sampler::Full {
+            if run.sampler() != Sampler::Full {
                 batches += share * (1.0 - drawn) * constants.variance.value / run.batch();
             }
             if run.remembers() {
@@ -340,6 +343,14 @@ impl Task<'_> {
             equation_14: theorem_1(constants, &Setting { noise: paper_noise, ..setting }),
         };
         Ok((row, missing))
+    }
+
+    /// So many rounds of a node with so many records.
+    fn run_of(&self, records: usize, rounds: u64) -> Result<Run<'_>, PlanError> {
+        // Batches have one size in the algorithms that are planned, whichever the node.
+        let batches = Batches::new(self.plan, 0, records, rounds)?;
+        let (algorithm, dimension) = (self.learning.algorithm(), self.learning.dimension());
+        Run::new(self.plan, algorithm, dimension, records, &batches)
     }
 
     /// The plan's, for so many rounds.

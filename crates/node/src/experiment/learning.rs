@@ -5,26 +5,29 @@ use std::sync::{Arc, Mutex};
 
 use undertone_model::dataset::Targets;
 use undertone_model::partition::Partition;
-use undertone_model::{Dataset, Tabled};
+use undertone_model::{Dataset, Objective, Tabled};
 use undertone_privacy::ledger::Tally;
 use undertone_privacy::noise::Key;
+use undertone_privacy::sampler::Sampler;
 use undertone_real::Real;
 
+use super::algorithm::gradient_rounds;
+use super::batches::Batches;
 use super::model::Described;
-use super::pricing::{Answers, Priced, Terms};
+use super::pricing::{Priced, Terms};
 use super::protection::{Claim, at};
 use super::records::{Examples, Records};
+use super::{Algorithm, checked};
 use crate::oracle::Oracle;
-use crate::plan::{
-    AlgorithmWord, DataPlan, Metric, NodeBudget, Plan, PlanError, Precision, SamplingWord,
-};
-use crate::private::{Private, PrivateGradients, TableError};
+use crate::plan::{DataPlan, Metric, NodeBudget, Plan, PlanError, Precision};
+use crate::private::{Answers, Noise, Private, PrivateGradients, PrivateSteps, TableError};
 
 /// What an experiment with a model has beside its plan.
 pub(super) struct Learning {
     records: Records,
     split: Partition,
     model: Described,
+    algorithm: Algorithm,
     /// What was computed already; many nodes are alike.
     priced: Mutex<BTreeMap<Terms, Arc<Priced>>>,
     /// What is claimed for every node, with the plan's seed.
@@ -39,6 +42,8 @@ pub struct Learner<R: Real> {
     pub records: usize,
     /// What its answers, which are sums, are divided by: the expected size of a batch.
     pub divisor: f64,
+    /// The same round by round where batches change, over and over; empty if they do not.
+    pub batches: Arc<[f64]>,
 }
 
 /// What is minimised, for an evaluator that sees everything.
@@ -53,7 +58,7 @@ pub struct Problem<'a, R: Real> {
 
 impl Learning {
     pub(super) fn new(plan: &Plan, records: Option<Records>) -> Result<Self, PlanError> {
-        check(plan)?;
+        checked::check(plan)?;
         let records = match records {
             Some(records) => records,
             None => Records::drawn(plan)?.ok_or_else(|| {
@@ -84,10 +89,11 @@ impl Learning {
         check_metrics(plan, examples.train.targets())?;
         let split = split(plan, examples)?;
         let priced = Mutex::default();
-        let mut learning = Self { records, split, model, priced, claims: Vec::new() };
+        let algorithm = Algorithm::new(plan, model.dimension())?;
+        let mut learning = Self { records, split, model, algorithm, priced, claims: Vec::new() };
         let sizes = learning.deal::<R>(plan, plan.seed)?;
         let claim = |(node, part): (u32, &Vec<usize>)| {
-            learning.price(plan, node, part.len()).map(|priced| priced.claim)
+            learning.price(plan, node, part.len()).map(|(priced, _)| priced.claim)
         };
         learning.claims = (0..).zip(&sizes).map(claim).collect::<Result<_, _>>()?;
         Ok(learning)
@@ -95,6 +101,10 @@ impl Learning {
 
     pub(super) fn claim(&self, node: u32) -> Option<&Claim> {
         self.claims[node as usize].as_ref()
+    }
+
+    pub(super) fn algorithm(&self) -> Algorithm {
+        self.algorithm
     }
 
     pub(super) fn dimension(&self) -> usize {
@@ -118,24 +128,25 @@ impl Learning {
         let train = &examples::<R>(&self.records).train;
         let objective = self.model.objective::<R>();
         let learner = |(node, part): (u32, Vec<usize>)| {
-            let priced = self.price(plan, node, part.len())?;
-            let Priced { sampler, clip, noise, answers, divisor, .. } = *priced;
-            let objective = Arc::clone(&objective);
-            let gradients =
-                PrivateGradients::new(objective, train.select(&part), sampler, clip, noise);
-            let refused =
-                |error: TableError| PlanError::new("algorithm.sampling", error.to_string());
-            let gradients = match answers {
-                Answers::Adaptive(clip) => gradients.adaptive(clip).map_err(at("privacy.clip"))?,
-                Answers::Differences => gradients.with_table().map_err(refused)?,
-                Answers::Gradients => gradients,
-                Answers::Printed => gradients.printed().map_err(refused)?,
+            let (priced, batches) = self.price(plan, node, part.len())?;
+            let schedule = priced.schedule(&batches);
+            let records = part.len();
+            let size = |drawing: &Option<(Sampler, _)>| {
+                drawing.map_or(0.0, |(sampler, _)| sampler.expected_size(records))
             };
+            let sizes: Vec<f64> = schedule.iter().map(size).collect();
+            let data = train.select(&part);
+            let private = self.private(&priced, schedule, Arc::clone(&objective), data, &part)?;
             let ledger = priced.ledger.open_alike(node, Tally::default());
             let ledger = ledger.map_err(|e| PlanError::new("network.nodes", e.to_string()))?;
-            let oracle = Oracle::new(Private::Gradients(gradients), ledger, Key::from_seed(seed));
-            let records = part.len();
-            Ok(Learner { oracle, records, divisor })
+            let oracle = Oracle::new(private, ledger, Key::from_seed(seed));
+            // SAGA as printed is answered as a mean.
+            let divisor = match priced.answers {
+                Answers::Printed => 1.0,
+                _ => sizes.iter().sum::<f64>() / sizes.len() as f64,
+            };
+            let batches = if batches.vary() { sizes.into() } else { Arc::default() };
+            Ok(Learner { oracle, records, divisor, batches })
         };
         (0..).zip(self.deal::<R>(plan, seed)?).map(learner).collect()
     }
@@ -155,6 +166,55 @@ impl Learning {
 
     fn width<R: Real>(&self) -> usize {
         examples::<R>(&self.records).train.width()
+    }
+
+    /// What a node with these records answers from.
+    fn private<R: Real>(
+        &self,
+        priced: &Priced,
+        schedule: Vec<Option<(Sampler, Noise)>>,
+        objective: Arc<dyn Tabled<R>>,
+        data: Dataset<R>,
+        part: &[usize],
+    ) -> Result<Private<R>, PlanError> {
+        let clip = priced.clip;
+        let refused = |error: TableError| PlanError::new("algorithm.sampling", error.to_string());
+        let gradients =
+            |objective, data| PrivateGradients::scheduled(objective, data, clip, &schedule);
+        Ok(match priced.answers {
+            Answers::Adaptive(clip) => {
+                let gradients = gradients(objective, data).adaptive(clip);
+                Private::Gradients(gradients.map_err(at("privacy.clip"))?)
+            }
+            Answers::Gradients => Private::Gradients(gradients(objective, data)),
+            Answers::Masked(transmit) => {
+                Private::Gradients(gradients(objective, data).masked(transmit))
+            }
+            Answers::Differences => {
+                Private::Gradients(gradients(objective, data).with_table().map_err(refused)?)
+            }
+            Answers::Printed => {
+                Private::Gradients(gradients(objective, data).printed().map_err(refused)?)
+            }
+            Answers::Points { lattice, printed } => {
+                let samplers = schedule.iter().map(|drawing| drawing.map(|(s, _)| s)).collect();
+                let (objective, noise) = (objective as Arc<dyn Objective<R>>, priced.noise());
+                let points = match printed {
+                    false => Private::points,
+                    true => Private::printed_points,
+                };
+                points(objective, data, samplers, clip, noise, lattice)
+            }
+            Answers::Steps => {
+                // In double precision, which a checked plan has.
+                let data = examples::<f64>(&self.records).train.select(part);
+                let steps = PrivateSteps::of_objective(self.model.objective::<f64>(), data, clip);
+                let Algorithm::TwoStage { domain, .. } = self.algorithm else {
+                    unreachable!("only two stages ask for steps")
+                };
+                Private::Steps(steps.within(domain), priced.noises().into())
+            }
+        })
     }
 
     /// The records of every node, of which there are enough for a batch.
@@ -182,16 +242,23 @@ impl Learning {
         }
     }
 
-    fn price(&self, plan: &Plan, node: u32, records: usize) -> Result<Arc<Priced>, PlanError> {
+    fn price(
+        &self,
+        plan: &Plan,
+        node: u32,
+        records: usize,
+    ) -> Result<(Arc<Priced>, Batches), PlanError> {
+        let batches = Batches::new(plan, node, records, gradient_rounds(plan)?)?;
         let own = own_budget(plan, node);
-        let terms = Terms::new(plan, own.as_ref().map(|(own, _)| *own), records);
+        let terms = Terms::new(plan, own.as_ref().map(|(own, _)| *own), records, &batches);
         if let Some(known) = self.priced.lock().expect("nobody panics with it").get(&terms) {
-            return Ok(Arc::clone(known));
+            return Ok((Arc::clone(known), batches));
         }
         let own = own.as_ref().map(|(own, key)| (*own, key.as_str()));
-        let priced = Arc::new(Priced::new(plan, own, records)?);
+        let (algorithm, dimension) = (self.algorithm, self.dimension());
+        let priced = Priced::new(plan, algorithm, dimension, own, records, &batches)?;
         let mut known = self.priced.lock().expect("nobody panics with it");
-        Ok(Arc::clone(known.entry(terms).or_insert(priced)))
+        Ok((Arc::clone(known.entry(terms).or_insert(Arc::new(priced))), batches))
     }
 }
 
@@ -212,52 +279,6 @@ fn split<R: Real>(plan: &Plan, examples: &Examples<R>) -> Result<Partition, Plan
         Some(written) => serde_json::from_value(written.clone())
             .map_err(|error| PlanError::new("data.split", error.to_string())),
     }
-}
-
-/// What of a plan goes together with a model.
-fn check(plan: &Plan) -> Result<(), PlanError> {
-    let error = |key: &str, message: String| Err(PlanError::new(key, message));
-    let written = &plan.algorithm;
-    let word = super::word(written.name);
-    if let DataPlan::Numbers(_) = plan.data {
-        let message = "a model learns from records: give a recipe, a file, or a source such as \
-                       \"census\"";
-        return error("data.source", message.into());
-    }
-    let Some(sampling) = written.sampling else {
-        let message = format!("{word} needs it: poisson, fixed-size, single or full");
-        return error("algorithm.sampling", message);
-    };
-    match (sampling, written.batch) {
-        (SamplingWord::Full, Some(_)) => {
-            error("algorithm.batch", "the batch is all records; leave it out".into())?;
-        }
-        (SamplingWord::Single, Some(batch)) if batch != 1 => {
-            error("algorithm.batch", "is 1 if the sampling is single; leave it out".into())?;
-        }
-        (SamplingWord::Poisson | SamplingWord::FixedSize, None) => {
-            error("algorithm.batch", "is needed: how many records a batch has".into())?;
-        }
-        (_, Some(0)) => error("algorithm.batch", "must be at least 1".into())?,
-        _ => {}
-    }
-    if let Some(rounds) = written.rounds_of_gradients
-        && !(1..=plan.run.rounds).contains(&rounds)
-    {
-        let most = plan.run.rounds;
-        let message = format!("must be at least 1 and at most run.rounds ({most}), got {rounds}");
-        return error("algorithm.rounds-of-gradients", message);
-    }
-    let fixed = matches!(sampling, SamplingWord::FixedSize | SamplingWord::Single);
-    let remembers = written.name == AlgorithmWord::PrivSgpVr && written.printed != Some(true);
-    if fixed && remembers && plan.privacy.is_some() {
-        let message = format!("{}; take \"poisson\" or \"full\"", TableError::FixedSize);
-        return error("algorithm.sampling", message);
-    }
-    if let (AlgorithmWord::Dsgd, true) = (written.name, plan.privacy.is_some()) {
-        return error("algorithm.name", "dsgd adds no noise; take dp2-sgd, or no [privacy]".into());
-    }
-    Ok(())
 }
 
 fn check_metrics<R>(plan: &Plan, targets: &Targets<R>) -> Result<(), PlanError> {

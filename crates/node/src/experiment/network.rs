@@ -1,7 +1,7 @@
 //! Who hears whom.
 
-use serde_json::Value;
-use undertone_graph::{Family, Schedule, Weights};
+use serde_json::{Map, Value};
+use undertone_graph::{Cycle, Family, Schedule, Weights};
 
 use super::Algorithm;
 use crate::plan::{NetworkPlan, PlanError, ScheduleWord, WeightsWord};
@@ -18,6 +18,7 @@ pub fn schedule_of(
         family.cloned().ok_or_else(|| PlanError::new("network.topology", message))
     };
     let schedule = match network.schedule {
+        ScheduleWord::Cycle => cycle(network, seed)?,
         ScheduleWord::Exponential => Schedule::Exponential { nodes },
         ScheduleWord::Fixed => Schedule::Fixed(build(&needed()?, seed)?),
         ScheduleWord::Matching => match family {
@@ -56,22 +57,45 @@ pub(super) fn family(network: &NetworkPlan) -> Result<Option<Family>, PlanError>
     if network.window == Some(0) {
         return error("window", "must be at least 1".into());
     }
-    let Some(written) = &network.topology else { return Ok(None) };
-    if network.schedule == ScheduleWord::Exponential {
-        return error("topology", "the schedule \"exponential\" has its own; leave it out".into());
+    if (network.schedule == ScheduleWord::Cycle) == network.topologies.is_empty() {
+        let message = "the schedule \"cycle\" takes several, such as [{ family = \"ring\" }, { \
+                       family = \"star\" }]; all others take one topology";
+        return error("topologies", message.into());
     }
+    let Some(written) = &network.topology else { return Ok(None) };
+    if matches!(network.schedule, ScheduleWord::Exponential | ScheduleWord::Cycle) {
+        let message = "this schedule has its own; leave it out";
+        return error("topology", message.into());
+    }
+    read_family(written, network.nodes, "topology").map(Some)
+}
+
+/// A family as written, which is at `key` of the network.
+fn read_family(written: &Map<String, Value>, nodes: u32, key: &str) -> Result<Family, PlanError> {
+    let error = |key: &str, message: String| Err(PlanError::new(format!("network.{key}"), message));
     let mut filled = written.clone();
-    filled.entry("nodes").or_insert_with(|| network.nodes.into());
+    filled.entry("nodes").or_insert_with(|| nodes.into());
     let family: Family = match serde_json::from_value(Value::Object(filled)) {
         Ok(family) => family,
-        Err(e) => return error("topology", e.to_string()),
+        Err(e) => return error(key, e.to_string()),
     };
     // The family's own reader passes over keys that it does not know.
     let known = serde_json::to_value(&family).expect("a family is plain data");
     match written.keys().find(|key| known.get(key.as_str()).is_none()) {
-        Some(key) => error(&format!("topology.{key}"), "this family does not take it".into()),
-        None => Ok(Some(family)),
+        Some(other) => error(&format!("{key}.{other}"), "this family does not take it".into()),
+        None => Ok(family),
     }
+}
+
+/// Every graph is drawn from a seed of its own, so that two of a family differ.
+fn cycle(network: &NetworkPlan, seed: u64) -> Result<Schedule, PlanError> {
+    let graph = |(k, written): (u64, &Map<String, Value>)| {
+        let family = read_family(written, network.nodes, &format!("topologies.{k}"))?;
+        build(&family, seed.wrapping_add(k))
+    };
+    let graphs = (0..).zip(&network.topologies).map(graph).collect::<Result<_, _>>()?;
+    let cycle = Cycle::new(graphs);
+    cycle.map(Schedule::Cycle).map_err(|e| PlanError::new("network.topologies", e.to_string()))
 }
 
 /// Windows drawn to see whether they are connected: enough to find a family that rarely is.
@@ -87,6 +111,15 @@ pub(super) fn check(
         let message = "running-sum needs hearers that stay; take \"fixed\"";
         return Err(PlanError::new("network.schedule", message));
     }
+    let stays = match algorithm {
+        Algorithm::Sdm { .. } => Some("sdm follows neighbours by their changes"),
+        Algorithm::Adp2Sgd { .. } => Some("adp2-sgd has no rounds"),
+        _ => None,
+    };
+    if let (Some(why), true) = (stays, network.schedule != ScheduleWord::Fixed) {
+        let message = format!("{why}, so the graph has to stay; take \"fixed\"");
+        return Err(PlanError::new("network.schedule", message));
+    }
     if let (Schedule::Window { .. }, Some(window)) = (schedule, network.window) {
         let checked =
             schedule.check_aligned_windows(window, window.saturating_mul(CHECKED_WINDOWS));
@@ -95,9 +128,19 @@ pub(super) fn check(
             PlanError::new("network.topology", message)
         })?;
     }
+    if let Schedule::Cycle(graphs) = schedule {
+        let together = graphs.graphs().len() as u64;
+        schedule
+            .check_aligned_windows(together, together)
+            .map_err(|e| PlanError::new("network.topologies", format!("{e}; take more edges")))?;
+    }
     if let Schedule::Fixed(graph) = schedule {
         if !graph.is_strongly_connected() {
             let message = "not everybody reaches everybody; add connected = true, or more edges";
+            return Err(PlanError::new("network.topology", message));
+        }
+        if let (Algorithm::Adp2Sgd { .. }, false) = (algorithm, graph.is_symmetric()) {
+            let message = "two that meet change both; take a topology where whoever is heard hears";
             return Err(PlanError::new("network.topology", message));
         }
         let symmetric = [Some(WeightsWord::Metropolis), Some(WeightsWord::LaplacianMax)];

@@ -1,62 +1,63 @@
 //! Noise and ledger of nodes that learn: from what a plan says to what is proved.
 
+mod paper;
 mod written;
 
 use undertone_privacy::accountant::Accountant;
 use undertone_privacy::calibrate::{CalibrateError, Target};
-use undertone_privacy::claims::gaussian::classic_sigma;
-use undertone_privacy::claims::privsgp::theorem_2_sigma;
+use undertone_privacy::claims::dgd;
 use undertone_privacy::event::Event;
 use undertone_privacy::ledger::{Budget, Filter, Header, Ledger, Tally};
 use undertone_privacy::sampler::Sampler;
-use undertone_privacy::units::{
-    Adjacency, ClipNorm, Delta, Epsilon, OutOfRange, Scale, Sensitivity, Unit,
-};
+use undertone_privacy::units::{Adjacency, ClipNorm, Delta, Epsilon, OutOfRange, Scale, Unit};
+use undertone_protocol::Steps;
 
+use super::batches::{Batches, sampler};
 use super::charge::Charge;
 use super::protection::{Asked, Claim, at};
-use crate::plan::{AlgorithmWord, NodeBudget, NoisePlan, Plan, PlanError, PrivacyPlan};
-use crate::private::{Noise, TableError, printed};
-use written::{answers, check_stop, clip, sampler};
+use super::{Algorithm, is_fixed};
+use crate::plan::{NodeBudget, NoisePlan, Plan, PlanError, PrivacyPlan};
+use crate::private::{AnswerOf, Answers, Noise, TableError, printed};
+use written::{answers, check_stop, clip};
 
-pub(super) use written::Answers;
+pub(super) use paper::C2;
 
-/// What the price of a node depends on: its number of records and its budget, in bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What the price of a node depends on: its number of records, its budget, in bits, and its
+/// batches.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Terms {
     records: usize,
     budget: [u64; 2],
+    batches: Vec<(u64, u64)>,
 }
 
 impl Terms {
-    pub(super) fn new(plan: &Plan, own: Option<&NodeBudget>, records: usize) -> Self {
+    pub(super) fn new(
+        plan: &Plan,
+        own: Option<&NodeBudget>,
+        records: usize,
+        batches: &Batches,
+    ) -> Self {
         let budget = match (own, &plan.privacy) {
             (Some(own), _) => [own.epsilon, own.delta],
             (None, Some(privacy)) => [privacy.epsilon.unwrap_or(0.0), privacy.delta],
             (None, None) => [0.0, 0.0],
         };
-        Self { records, budget: budget.map(f64::to_bits) }
+        Self { records, budget: budget.map(f64::to_bits), batches: batches.counts() }
     }
 }
 
 /// What nodes with the same terms have in common.
 pub(super) struct Priced {
-    pub(super) sampler: Sampler,
     pub(super) clip: ClipNorm,
-    /// Of the sum over a batch.
-    pub(super) noise: Noise,
     /// What is answered.
     pub(super) answers: Answers,
-    /// What answers are divided by.
-    pub(super) divisor: f64,
+    /// How batches of a size are drawn, and the noise of what is answered.
+    rounds: Vec<(u64, Sampler, Noise)>,
     /// Open, of which others are made.
     pub(super) ledger: Ledger<Tally>,
     pub(super) claim: Option<Claim>,
 }
-
-/// The constant of 003 theorem 2, which the paper leaves open; from its equation 12 and the numbers
-/// of its run on CIFAR-10 (theory, CE-2).
-pub(super) const C2: f64 = 0.372_403;
 
 /// Where the noise of counts is in a plan.
 pub(super) const COUNTS: &str = "privacy.clip.noise";
@@ -65,58 +66,109 @@ impl Priced {
     /// By the common budget, or that of one node, which is at `key` in the plan.
     pub(super) fn new(
         plan: &Plan,
+        algorithm: Algorithm,
+        dimension: usize,
         own: Option<(&NodeBudget, &str)>,
         records: usize,
+        batches: &Batches,
     ) -> Result<Self, PlanError> {
-        let rounds = plan.algorithm.rounds_of_gradients.unwrap_or(plan.run.rounds);
-        let mut run = Run::new(plan, records, rounds)?;
-        let stops = plan.run.stop_on_budget;
         check_stop(plan)?;
+        let mut run = Run::new(plan, algorithm, dimension, records, batches)?;
+        let stops = plan.run.stop_on_budget;
         let (noise, budget, claim) = match &plan.privacy {
             None => (Noise::Exposed, None, None),
             Some(privacy) => {
                 let asked = run.asked(privacy, own)?;
                 let noise = run.noise(privacy.noise, &asked)?;
                 if stops {
-                    run.rounds = run.rounds_within(noise, &asked)?;
+                    run.stop_within(noise, &asked)?;
                 }
                 let kept = asked.epsilon.filter(|_| stops || privacy.noise == NoisePlan::Sound);
                 (noise, Some((kept, asked.delta)), run.claim(privacy, &asked, noise))
             }
         };
+        run.print();
         let ledger = run.ledger(noise, budget)?;
-        let Run { sampler, clip, answers, .. } = run;
-        Ok(Self { sampler, clip, noise, answers, divisor: run.divisor(), ledger, claim })
+        let one = |round: &Round| Ok((round.size, round.sampler, round.noise(noise)?));
+        let rounds = run.rounds.iter().map(one).collect::<Result<_, OutOfRange>>();
+        let rounds = rounds.map_err(at("privacy.noise"))?;
+        Ok(Self { clip: run.clip, answers: run.answers, rounds, ledger, claim })
+    }
+
+    /// The sampler and the noise of every round, as the batches are.
+    pub(super) fn schedule(&self, batches: &Batches) -> Vec<Option<(Sampler, Noise)>> {
+        let find = |size: &u64| self.rounds.iter().find(|(known, ..)| known == size);
+        let drawing = |size| find(size).map(|(_, sampler, noise)| (*sampler, *noise));
+        batches.sizes().iter().map(drawing).collect()
+    }
+
+    /// The noise of one release after the other, where every one has its own.
+    pub(super) fn noises(&self) -> Vec<Noise> {
+        self.rounds.iter().map(|(.., noise)| *noise).collect()
+    }
+
+    /// The noise of every answer, where all have the same.
+    pub(super) fn noise(&self) -> Noise {
+        self.rounds.first().map_or(Noise::Exposed, |(.., noise)| *noise)
     }
 }
 
-/// What is to be priced: so many rounds of a node with so many records.
+/// What is to be priced: rounds of a node with so many records.
 pub(super) struct Run<'a> {
     plan: &'a Plan,
-    pub(super) sampler: Sampler,
-    pub(super) clip: ClipNorm,
+    algorithm: Algorithm,
     answers: Answers,
-    /// What a record adds to a sum at most.
-    contribution: ClipNorm,
-    rounds: u64,
+    pub(super) clip: ClipNorm,
+    dimension: usize,
     records: usize,
+    rounds: Vec<Round>,
+}
+
+/// Rounds that cost the same.
+struct Round {
+    size: u64,
+    sampler: Sampler,
+    /// How far a step goes, with what a sum is divided by; of answers that are points.
+    step: f64,
+    /// The noise over that of the first.
+    share: f64,
+    times: u64,
+    /// Whether it is released without noise.
+    bare: bool,
+}
+
+impl Round {
+    fn noise(&self, first: Noise) -> Result<Noise, OutOfRange> {
+        match first {
+            Noise::Gaussian(sigma) if !self.bare => {
+                Ok(Noise::Gaussian(Scale::new(sigma.get() * self.share)?))
+            }
+            _ => Ok(Noise::Exposed),
+        }
+    }
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(plan: &'a Plan, records: usize, rounds: u64) -> Result<Self, PlanError> {
-        let sampler = sampler(plan, records).map_err(at("algorithm.batch"))?;
-        let (clip, answers) = (clip(plan)?, answers(plan)?);
-        let times = if answers == Answers::Differences { 2.0 } else { 1.0 };
-        let contribution = ClipNorm::new(times * clip.get()).map_err(at("privacy.clip"))?;
+    pub(super) fn new(
+        plan: &'a Plan,
+        algorithm: Algorithm,
+        dimension: usize,
+        records: usize,
+        batches: &Batches,
+    ) -> Result<Self, PlanError> {
+        let (clip, answers) = (clip(plan)?, answers(plan, algorithm)?);
+        let rounds = Vec::new();
+        let mut run = Self { plan, algorithm, answers, clip, dimension, records, rounds };
+        run.rounds = run.rounds(batches)?;
         if let (Answers::Printed, true) = (answers, plan.privacy.is_some()) {
             let one = Scale::new(1.0).map_err(at("privacy.noise"))?;
             let refused = |error: TableError| {
                 let message = format!("{error}; take \"poisson\" or \"single\"");
                 PlanError::new("algorithm.sampling", message)
             };
-            printed::mechanism(&sampler, records, clip, one).map_err(refused)?;
+            printed::mechanism(&run.sampler(), records, clip, one).map_err(refused)?;
         }
-        Ok(Self { plan, sampler, clip, answers, contribution, rounds, records })
+        Ok(run)
     }
 
     /// What may be spent on gradients: the budget, less what was spent on estimates.
@@ -137,72 +189,123 @@ impl<'a> Run<'a> {
         }
     }
 
+    fn rounds(&self, batches: &Batches) -> Result<Vec<Round>, PlanError> {
+        let counts = batches.counts();
+        let whole = Round {
+            size: self.records as u64,
+            sampler: Sampler::Full,
+            step: 0.0,
+            share: 1.0,
+            times: 1,
+            bare: false,
+        };
+        if let Algorithm::TwoStage { steps, first_step, .. } = self.algorithm {
+            let first = first_step / self.records as f64;
+            let schedule = dgd::Schedule {
+                step: Scale::new(first).map_err(at("algorithm.step"))?,
+                kappa: Scale::new(1.0).map_err(at("algorithm.step"))?,
+                rounds: steps,
+            };
+            let sigma = |t| schedule.sigma(t).map(Scale::get).map_err(at("algorithm.step"));
+            let fixed = self.plan.privacy.as_ref().is_some_and(|p| is_fixed(p.noise));
+            let one = |t: u64| {
+                let share = if fixed { 1.0 } else { sigma(t)? / sigma(1)? };
+                Ok(Round { step: first / t as f64, share, ..whole })
+            };
+            return (1..=steps).map(one).collect();
+        }
+        let drawn = |(size, times): (u64, u64)| {
+            let sampler = sampler(self.plan, size, self.records).map_err(at("algorithm.batch"))?;
+            let share = match self.answers {
+                Answers::Points { .. } => 1.0,
+                _ => size as f64 / counts[0].0 as f64,
+            };
+            Ok(Round { size, sampler, times, share, ..whole })
+        };
+        let mut rounds =
+            counts.iter().copied().map(drawn).collect::<Result<Vec<_>, PlanError>>()?;
+        if let Algorithm::QDpsgd2 { steps, pace, .. } = self.algorithm {
+            rounds = self.points(&rounds, steps, pace);
+        }
+        Ok(rounds)
+    }
+
+    /// The same with the steps that end on the lattice, each of which has its own sensitivity.
+    fn points(&self, rounds: &[Round], steps: Steps, pace: f64) -> Vec<Round> {
+        let step = |round: &Round, t: u64| {
+            steps.size.at(t) * pace / round.sampler.expected_size(self.records)
+        };
+        let constant = steps.size.at(0) == steps.size.at(1);
+        let with = |round: &Round, t, times| Round { step: step(round, t), times, ..*round };
+        match rounds {
+            [one] if !constant => (0..one.times).map(|t| with(one, t, 1)).collect(),
+            // A checked plan whose batches change has steps of one size.
+            _ => rounds.iter().map(|round| with(round, 0, round.times)).collect(),
+        }
+    }
+
+    /// From what is calibrated to what is printed: paper 004's last step has no noise, and paper
+    /// 000's points go on from one without.
+    fn print(&mut self) {
+        match (self.algorithm, &mut self.answers) {
+            (Algorithm::QDpsgd2 { printed: true, .. }, Answers::Points { printed, .. }) => {
+                *printed = true;
+            }
+            (Algorithm::TwoStage { .. }, _) if self.plan.algorithm.printed == Some(true) => {
+                self.rounds.iter_mut().next_back().into_iter().for_each(|last| last.bare = true);
+            }
+            _ => {}
+        }
+    }
+
+    /// That of the first round.
+    pub(super) fn sampler(&self) -> Sampler {
+        self.rounds[0].sampler
+    }
+
+    /// The expected size of the first batch.
+    pub(super) fn batch(&self) -> f64 {
+        self.sampler().expected_size(self.records)
+    }
+
     /// Whether the public mean of remembered gradients is noisy.
     pub(super) fn remembers(&self) -> bool {
         self.answers == Answers::Differences
     }
 
-    /// What the noise of a mean gradient is, given that of the sum over a batch.
+    /// What the noise of a mean gradient, or of a point, is, given that of an answer.
     pub(super) fn of_mean(&self, noise: Noise) -> f64 {
         match noise {
             Noise::Exposed => 0.0,
-            Noise::Gaussian(sigma) => sigma.get() / self.divisor(),
+            Noise::Gaussian(sigma) => sigma.get() / self.unit(),
         }
-    }
-
-    /// What answers are divided by: sums by the expected size of a batch.
-    pub(super) fn divisor(&self) -> f64 {
-        if self.answers == Answers::Printed { 1.0 } else { self.batch() }
-    }
-
-    /// The expected size of a batch.
-    pub(super) fn batch(&self) -> f64 {
-        self.sampler.expected_size(self.records)
     }
 
     /// What so much noise costs in truth.
     pub(super) fn price(&self, noise: Noise, delta: Delta) -> Result<Epsilon, PlanError> {
-        let price = Accountant::Best.epsilon_upper(&self.event(noise), self.adjacency(), delta);
+        let event = self.event(noise).map_err(at("privacy.noise"))?;
+        let price = Accountant::Best.epsilon_upper(&event, self.adjacency(), delta);
         price.map(|bound| bound.epsilon).map_err(|e| PlanError::new("privacy", e.to_string()))
     }
 
-    fn event(&self, noise: Noise) -> Event {
-        self.event_of(noise, self.rounds)
-    }
-
-    fn event_of(&self, noise: Noise, rounds: u64) -> Event {
-        let Noise::Gaussian(sigma) = noise else {
-            // Nothing is hidden, by whatever batch.
-            return Event::NonPrivate.repeated(rounds);
+    /// Leaves as many rounds as the budget lasts for with so much noise.
+    fn stop_within(&mut self, noise: Noise, asked: &Asked) -> Result<(), PlanError> {
+        let [round] = &self.rounds[..] else {
+            let message = "needs rounds that all cost the same; leave it out, or take batches and \
+                           steps of one size";
+            return Err(PlanError::new("run.stop-on-budget", message));
         };
-        let round = match self.answers {
-            Answers::Differences | Answers::Gradients => {
-                let moved = Sensitivity::contribution(self.contribution);
-                self.sampler.event(Event::gaussian(moved, sigma))
-            }
-            Answers::Adaptive(clip) => match clip.mechanism(sigma) {
-                Ok(mechanism) => self.sampler.event(mechanism.event()),
-                Err(_) => Event::NonPrivate,
-            },
-            Answers::Printed => {
-                let round = printed::mechanism(&self.sampler, self.records, self.clip, sigma);
-                round.map_or(Event::NonPrivate, |mechanism| mechanism.event())
-            }
-        };
-        round.repeated(rounds)
-    }
-
-    /// How many rounds the budget lasts with so much noise.
-    fn rounds_within(&self, noise: Noise, asked: &Asked) -> Result<u64, PlanError> {
         if self.price(noise, asked.delta)? <= asked.epsilon() {
-            return Ok(self.rounds);
+            return Ok(());
         }
-        let found = self.target(asked).rounds(|rounds| self.event_of(noise, rounds));
+        let one = self.event_of(round, noise).map_err(at("privacy.noise"))?;
+        let found = self.target(asked).rounds(|times| one.clone().repeated(times));
         let found = found.map_err(|_| {
             let message = "does not last for a single round; take more noise, or a larger budget";
             PlanError::new("privacy.epsilon", message)
         })?;
-        Ok(found.min(self.rounds))
+        self.rounds[0].times = found.min(self.rounds[0].times);
+        Ok(())
     }
 
     fn target(&self, asked: &Asked) -> Target {
@@ -214,48 +317,112 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Of all rounds, with this noise in the first.
+    fn event(&self, noise: Noise) -> Result<Event, OutOfRange> {
+        if let (Answers::Points { printed: true, .. }, Algorithm::QDpsgd2 { steps, .. }) =
+            (self.answers, self.algorithm)
+        {
+            // A point of its own moves on in rounds without a batch, too.
+            return Ok(Event::NonPrivate.repeated(steps.rounds));
+        }
+        let one = |round: &Round| Ok(self.event_of(round, noise)?.repeated(round.times));
+        let mut events = self.rounds.iter().map(one).collect::<Result<Vec<_>, OutOfRange>>()?;
+        Ok(if events.len() == 1 { events.remove(0) } else { Event::Composed(events) })
+    }
+
+    /// Of one round.
+    fn event_of(&self, round: &Round, first: Noise) -> Result<Event, OutOfRange> {
+        let noise = round.noise(first)?;
+        let of = AnswerOf { dimension: self.dimension, records: self.records, step: round.step };
+        self.answers.event(self.clip, round.sampler, noise, of)
+    }
+
     pub(super) fn adjacency(&self) -> Adjacency {
         let chosen = self.plan.privacy.as_ref().and_then(|privacy| privacy.adjacency);
-        chosen.unwrap_or(match self.sampler {
+        chosen.unwrap_or(match self.sampler() {
             Sampler::Poisson(_) => Adjacency::AddRemove,
             Sampler::FixedSize(_) | Sampler::Full => Adjacency::Replace,
         })
     }
 
-    /// Of the sum over a batch.
-    pub(super) fn noise(&self, chosen: NoisePlan, asked: &Asked) -> Result<Noise, PlanError> {
-        if let (Sampler::FixedSize(_), Adjacency::AddRemove) = (self.sampler, self.adjacency()) {
-            let message = "batches of a fixed size need a public number of records; take \
-                           \"replace\", or sampling = \"poisson\"";
-            return Err(PlanError::new("privacy.adjacency", message));
+    /// What `{ sigma = S }` is multiplied by: it is that of a mean, or of a point.
+    fn unit(&self) -> f64 {
+        match self.answers {
+            Answers::Points { .. } | Answers::Printed | Answers::Steps => 1.0,
+            _ => self.batch(),
         }
-        let divisor = self.divisor();
+    }
+
+    /// Of the first round.
+    pub(super) fn noise(&self, chosen: NoisePlan, asked: &Asked) -> Result<Noise, PlanError> {
+        self.check_adjacency()?;
         match chosen {
-            NoisePlan::Sound => {
-                // The bracket of the search starts at the size of a contribution.
-                let size = self.contribution.get();
-                let scaled = |z: Scale| Scale::new(z.get() * size);
-                let family = |z: Scale| match scaled(z) {
-                    Ok(sigma) => self.event(Noise::Gaussian(sigma)),
-                    Err(_) => Event::NonPrivate,
-                };
-                let found = self.target(asked).noise(family).map_err(|e| self.no_noise(e))?;
-                Ok(Noise::Gaussian(scaled(found).map_err(at("privacy.clip"))?))
-            }
+            NoisePlan::Sound => self.calibrated(asked),
             NoisePlan::Paper => {
-                let sigma = self.paper(asked).map_err(at("privacy.epsilon"))?;
-                let sigma = match sigma {
-                    Some(sigma) => sigma.get() * divisor,
-                    None => {
-                        let message = "theorem 2 of paper 003 is about one record a round; take \
-                                       sampling = \"single\", or \"sound\"";
-                        return Err(PlanError::new("privacy.noise", message));
-                    }
-                };
+                let sigma = self.paper(asked)? * self.unit();
                 Scale::new(sigma).map(Noise::Gaussian).map_err(at("privacy.noise"))
             }
-            NoisePlan::Fixed { sigma } => super::protection::fixed(sigma * divisor),
+            NoisePlan::Fixed { sigma } => super::protection::fixed(sigma * self.unit()),
         }
+    }
+
+    /// The least that keeps the budget.
+    fn calibrated(&self, asked: &Asked) -> Result<Noise, PlanError> {
+        // The bracket of the search starts at the size of a contribution.
+        let contribution = self.answers.contribution(self.clip, self.rounds[0].step);
+        let size = contribution.map_err(at("privacy.clip"))?;
+        let scaled = |z: Scale| Scale::new(z.get() * size);
+        let family = |z: Scale| {
+            let event = scaled(z).and_then(|sigma| self.event(Noise::Gaussian(sigma)));
+            event.unwrap_or(Event::NonPrivate)
+        };
+        let found = self.target(asked).noise(family).map_err(|e| self.no_noise(e))?;
+        Ok(Noise::Gaussian(scaled(found).map_err(at("privacy.clip"))?))
+    }
+
+    fn check_adjacency(&self) -> Result<(), PlanError> {
+        let message = match (self.sampler(), self.adjacency()) {
+            (Sampler::FixedSize(_), Adjacency::AddRemove) => {
+                "batches of a fixed size need a public number of records; take \"replace\", or \
+                 sampling = \"poisson\""
+            }
+            (_, Adjacency::AddRemove) if self.answers == Answers::Steps => {
+                "steps of all records hide replacement; take \"replace\", or leave it out"
+            }
+            _ => return Ok(()),
+        };
+        Err(PlanError::new("privacy.adjacency", message))
+    }
+
+    /// With the budget that is asked for, or one that just holds what the noise costs.
+    fn ledger(
+        &self,
+        noise: Noise,
+        budget: Option<(Option<Epsilon>, Delta)>,
+    ) -> Result<Ledger<Tally>, PlanError> {
+        let (event, adjacency) =
+            (self.event(noise).map_err(at("privacy.noise"))?, self.adjacency());
+        let wrong = |message: String| PlanError::new("privacy", message);
+        let budget = match budget {
+            // Something is bare, as printed.
+            Some((Some(_), delta)) if self.is_bare() => {
+                Budget { epsilon: Epsilon::INFINITE, delta }
+            }
+            Some((Some(epsilon), delta)) => Budget { epsilon, delta },
+            Some((None, delta)) => Budget { epsilon: self.price(noise, delta)?, delta },
+            None => Budget {
+                epsilon: Epsilon::INFINITE,
+                delta: Delta::new(0.0).map_err(at("privacy"))?,
+            },
+        };
+        let filter = Filter::Planned { event };
+        let header = Header { node: 0, budget, adjacency, unit: Unit::Record, filter };
+        Ledger::open(header, Tally::default()).map_err(|e| wrong(e.to_string()))
+    }
+
+    fn is_bare(&self) -> bool {
+        let own_point = matches!(self.answers, Answers::Points { printed: true, .. });
+        own_point || self.rounds.iter().any(|round| round.bare)
     }
 
     fn no_noise(&self, error: CalibrateError) -> PlanError {
@@ -268,67 +435,5 @@ impl<'a> Run<'a> {
             _ => "privacy.epsilon",
         };
         PlanError::new(key, error.to_string())
-    }
-
-    /// Of the mean gradient, as the paper has it; nothing if it has none for such a run.
-    fn paper(&self, asked: &Asked) -> Result<Option<Scale>, OutOfRange> {
-        let (epsilon, delta) = (asked.epsilon(), asked.delta);
-        if self.plan.algorithm.name == AlgorithmWord::Dp2Sgd {
-            // Basic composition of rounds that are as private as each other.
-            let k = self.rounds as f64;
-            let (epsilon, delta) = (Epsilon::new(epsilon.get() / k)?, Delta::new(delta.get() / k)?);
-            return classic_sigma(epsilon, delta, 2.0 * self.clip.get() / self.batch()).map(Some);
-        }
-        if self.batch().round() != 1.0 {
-            return Ok(None);
-        }
-        let records = self.records as u64;
-        theorem_2_sigma(C2, self.bound_of_paper(), epsilon, delta, self.rounds, records).map(Some)
-    }
-
-    /// What the paper takes for the sensitivity: `3G` with a table.
-    fn bound_of_paper(&self) -> f64 {
-        let reduced = self.plan.algorithm.name == AlgorithmWord::PrivSgpVr;
-        if reduced { 3.0 * self.clip.get() } else { self.clip.get() }
-    }
-
-    fn claim(&self, privacy: &PrivacyPlan, asked: &Asked, noise: Noise) -> Option<Claim> {
-        let dp2 = self.plan.algorithm.name == AlgorithmWord::Dp2Sgd;
-        let source = if dp2 { "basic composition (baseline of 003)" } else { "003 Theorem 2" };
-        let delta = asked.delta;
-        match privacy.noise {
-            // As printed the paper speaks of any noise, also of what is needed in truth.
-            NoisePlan::Sound if self.answers != Answers::Printed => None,
-            NoisePlan::Paper => Some(Claim { source, epsilon: asked.epsilon?, delta }),
-            NoisePlan::Fixed { sigma } if sigma == 0.0 || dp2 => None,
-            NoisePlan::Fixed { .. } | NoisePlan::Sound => {
-                let one = Asked { epsilon: Epsilon::new(1.0).ok(), delta };
-                // The theorem's noise is inverse to epsilon.
-                let at_one = self.paper(&one).ok()??;
-                let epsilon = Epsilon::new(at_one.get() / self.of_mean(noise)).ok()?;
-                Some(Claim { source, epsilon, delta })
-            }
-        }
-    }
-
-    /// With the budget that is asked for, or one that just holds what the noise costs.
-    fn ledger(
-        &self,
-        noise: Noise,
-        budget: Option<(Option<Epsilon>, Delta)>,
-    ) -> Result<Ledger<Tally>, PlanError> {
-        let (event, adjacency) = (self.event(noise), self.adjacency());
-        let wrong = |message: String| PlanError::new("privacy", message);
-        let budget = match budget {
-            Some((Some(epsilon), delta)) => Budget { epsilon, delta },
-            Some((None, delta)) => Budget { epsilon: self.price(noise, delta)?, delta },
-            None => Budget {
-                epsilon: Epsilon::INFINITE,
-                delta: Delta::new(0.0).map_err(at("privacy"))?,
-            },
-        };
-        let filter = Filter::Planned { event };
-        let header = Header { node: 0, budget, adjacency, unit: Unit::Record, filter };
-        Ledger::open(header, Tally::default()).map_err(|e| wrong(e.to_string()))
     }
 }

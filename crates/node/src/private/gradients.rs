@@ -16,6 +16,7 @@ use undertone_protocol::{Answer, PublicBits};
 use undertone_real::Real;
 
 use super::adaptive::AdaptiveClip;
+use super::answers::sum_event;
 use super::printed::{self, Printed};
 use super::{Noise, exposed};
 use crate::oracle::OracleError;
@@ -307,11 +308,12 @@ impl<R: Real> PrivateGradients<R> {
     /// Writes the events of the schedule.
     fn price(&mut self) {
         let (sensitivity, records) = (self.sensitivity(), self.data.records());
+        let transmit = match &self.kind {
+            Kind::Masked(transmit) => Some(*transmit),
+            _ => None,
+        };
         for Drawing { sampler, noise, event } in self.schedule.iter_mut().flatten() {
-            let released = noise.event(sensitivity);
             *event = Arc::new(match (&self.kind, *noise) {
-                // Whatever was drawn, all of it is exposed.
-                (_, Noise::Exposed) => released,
                 (Kind::Printed(_), Noise::Gaussian(sigma)) => {
                     let mechanism = printed::mechanism(sampler, records, self.clip, sigma);
                     mechanism.expect("checked before it is priced").event()
@@ -320,12 +322,7 @@ impl<R: Real> PrivateGradients<R> {
                     let mechanism = clip.mechanism(sigma).expect("checked before it is priced");
                     sampler.event(mechanism.event())
                 }
-                (Kind::Masked(transmit), Noise::Gaussian(sigma)) => {
-                    let gaussian = GaussianMechanism { sensitivity, sigma };
-                    let masked = MaskedGaussian { gaussian, transmit: *transmit };
-                    masked.event_of(sampler.event(released))
-                }
-                _ => sampler.event(released),
+                _ => sum_event(sampler, *noise, sensitivity, transmit),
             });
         }
         let first = self.schedule.iter().flatten().next();

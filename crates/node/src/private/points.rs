@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use undertone_model::{Batch, Dataset, Objective, Scratch};
-use undertone_privacy::event::{DiscreteGaussian, Event, Rounding};
+use undertone_privacy::event::Event;
 use undertone_privacy::ledger::Receipt;
 use undertone_privacy::mechanism::{Exposure, LatticeGaussian, ReleaseError};
 use undertone_privacy::noise::{ExactGaussian, Key, Purpose, Stream, StreamId};
@@ -12,6 +12,7 @@ use undertone_privacy::sampler::{Drawn, Sampler};
 use undertone_privacy::units::{Adjacency, ClipNorm, Scale, Sensitivity};
 use undertone_real::Real;
 
+use super::answers::point_mechanism;
 use super::{Noise, exposed};
 use crate::oracle::OracleError;
 
@@ -194,14 +195,10 @@ impl<R: Real> PrivatePoints<R> {
         let known = self.last.take().filter(|(size, _)| *size == step);
         let mechanism = match known {
             Some((_, mechanism)) => mechanism,
-            None => LatticeGaussian::new(DiscreteGaussian {
-                sensitivity: self.sensitivity(step)?,
-                sigma,
-                step: self.lattice,
-                dimension: self.objective.dimension() as u64,
-                rounding: Rounding::Stochastic,
-            })
-            .map_err(ReleaseError::from)?,
+            None => {
+                let moved = step * self.clip.get();
+                point_mechanism(moved, sigma, self.lattice, self.objective.dimension())?
+            }
         };
         let (_, mechanism) = self.last.insert((step, mechanism));
         Ok(mechanism)

@@ -93,6 +93,18 @@ pub fn remark_6_multiplier(
     NoiseMultiplier::new(square.sqrt())
 }
 
+/// The epsilon for which remark 6 asks for this multiplier:
+/// `eps^2 = c (2 ln(1/delta) + eps)` with `c = 16 T/(m s)^2`.
+pub fn remark_6_epsilon(
+    multiplier: NoiseMultiplier,
+    delta: Delta,
+    records: u64,
+    rounds: u64,
+) -> Result<Epsilon, OutOfRange> {
+    let c = 16.0 * rounds as f64 / (records as f64 * multiplier.get()).powi(2);
+    Epsilon::new(0.5 * (c + (c * c - 8.0 * c * delta.get().ln()).sqrt()))
+}
+
 /// Theorem 15: `8 order/(s^2 m^2) (alpha e + eta sqrt(p) |S|/K)^2` summed over equal rounds.
 /// `step` is `alpha e`, `lattice` is `eta`.
 pub fn theorem_15_divergence(
@@ -123,6 +135,48 @@ pub fn remark_10_multiplier(
 /// The rule recalled for SDM: the unmasked divergence times the chance of sending.
 pub fn linear_rule_divergence(transmit: Probability, unmasked: f64) -> f64 {
     transmit.get() * unmasked
+}
+
+/// That rule for a run: what it would give, were it true.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinearRule {
+    /// Chance of a coordinate to be sent.
+    pub transmit: Probability,
+    /// Chance of a record to be in a batch.
+    pub probability: Probability,
+    /// Number of rounds.
+    pub rounds: u64,
+}
+
+impl LinearRule {
+    /// The claimed epsilon, by the best of the orders 2 to 64.
+    pub fn epsilon(&self, multiplier: NoiseMultiplier, delta: Delta) -> Epsilon {
+        let at = |a: u32| {
+            let one = sampled_divergence(a, self.probability.get(), multiplier.get());
+            let order = Order::new(f64::from(a)).expect("at least two");
+            let all = self.rounds as f64 * linear_rule_divergence(self.transmit, one);
+            rdp::to_epsilon(order, all, delta)
+        };
+        let least = |least, next| if next < least { next } else { least };
+        (2..=64).map(at).fold(Epsilon::INFINITE, least)
+    }
+
+    /// The noise that the rule asks for, to a relative 1e-9.
+    pub fn multiplier(
+        &self,
+        epsilon: Epsilon,
+        delta: Delta,
+    ) -> Result<NoiseMultiplier, OutOfRange> {
+        let (mut low, mut high): (f64, f64) = (1e-3_f64.ln(), 1e6_f64.ln());
+        while high - low > 1e-9 {
+            let middle = 0.5 * (low + high);
+            match self.epsilon(NoiseMultiplier::new(middle.exp())?, delta) <= epsilon {
+                true => high = middle,
+                false => low = middle,
+            }
+        }
+        NoiseMultiplier::new(high.exp())
+    }
 }
 
 /// Q-DPSGD-1 with Poisson batches, divided by the expected size.
@@ -237,7 +291,8 @@ fn claimed_order(epsilon: Epsilon, delta: Delta) -> f64 {
     -2.0 * delta.get().ln() / epsilon.get() + 1.0
 }
 
-fn claimed_step(batches: &Batches, step: f64, lattice: Scale, dimension: u64) -> f64 {
+/// What theorem 15 has in place of one: `alpha e + eta sqrt(p) |S|/K`.
+pub fn claimed_step(batches: &Batches, step: f64, lattice: Scale, dimension: u64) -> f64 {
     let rounding = lattice.get() * (dimension as f64).sqrt();
     step + rounding * batches.size.get() / batches.clip.get()
 }
@@ -264,13 +319,9 @@ fn sdm_example() -> Comparison {
     let batches = Batches { records: 1000, size: scale(20.0), clip: clip(0.5), rounds: 1000 };
     let transmit = probability(0.3);
     let event = sdm_event(&batches, scale(2.0 * 0.5 / 20.0), transmit).expect("literals in range");
-    let claimed = (2..=64)
-        .map(|a| {
-            let one = linear_rule_divergence(transmit, sampled_divergence(a, 0.02, 2.0));
-            let order = Order::new(f64::from(a)).expect("at least two");
-            rdp::to_epsilon(order, 1000.0 * one, delta(1e-5))
-        })
-        .fold(Epsilon::INFINITE, |least, next| if next < least { next } else { least });
+    let rule = LinearRule { transmit, probability: probability(0.02), rounds: 1000 };
+    let multiplier = NoiseMultiplier::new(2.0).expect("a literal in range");
+    let claimed = rule.epsilon(multiplier, delta(1e-5));
     let claimed = Guarantee { epsilon: claimed, delta: delta(1e-5) };
     let instance = "q 0.02, noise multiplier 2, T 1000, every coordinate sent with chance 0.3";
     priced(instance, Some(claimed), &event, Adjacency::AddRemove)

@@ -4,15 +4,14 @@ use undertone_model::measure::accuracy;
 use undertone_model::{Batch, Dataset, Scratch};
 use undertone_node::plan::Metric;
 use undertone_node::{Experiment, Problem};
-use undertone_protocol::Synchronous;
 use undertone_real::Real;
 
-use super::{Metrics, mean, residual};
+use super::{Estimate, Metrics, mean, residual};
 
 /// All metrics that are wanted.
 pub(super) fn measure<'a, P, R, I>(experiment: &Experiment, wanted: &[Metric], nodes: I) -> Metrics
 where
-    P: Synchronous<R> + 'a,
+    P: Estimate<R> + 'a,
     R: Real,
     I: IntoIterator<Item = &'a P> + Clone,
 {

@@ -2,18 +2,26 @@
 
 use undertone_graph::NodeId;
 use undertone_node::plan::PlanError;
-use undertone_node::{Experiment, Oracle};
+use undertone_node::{Algorithm, Experiment, Oracle};
 use undertone_privacy::ledger::Store;
 use undertone_protocol::{Machine, Patience, Question, Synchronous, Topology};
 use undertone_real::Real;
 
-use super::{Job, Looks, Run, RunError, Watch};
+use super::{Job, Looks, Run, RunError, Watch, by_meeting};
 use crate::events::{Events, Flow, Happening, Outcome};
 use crate::lockstep::Traffic;
 use crate::world::World;
 
 /// The `[world]` of an experiment's plan, checked; none if all is ideal.
 pub fn world_of(experiment: &Experiment) -> Result<Option<World>, PlanError> {
+    let world = read(experiment)?;
+    if let Algorithm::Adp2Sgd { .. } = experiment.algorithm() {
+        by_meeting::check(experiment, world.as_ref())?;
+    }
+    Ok(world)
+}
+
+fn read(experiment: &Experiment) -> Result<Option<World>, PlanError> {
     let Some(written) = &experiment.plan().world else { return Ok(None) };
     let written = serde_json::Value::Object(written.clone());
     let world: World = serde_json::from_value(written)

@@ -1,29 +1,16 @@
 //! From the words of a plan to what is priced.
 
-use undertone_privacy::sampler::{FixedSizeSampler, PoissonSampler, Sampler};
-use undertone_privacy::units::{ClipNorm, OutOfRange, Probability, Scale};
+use undertone_privacy::units::{ClipNorm, Probability, Scale};
 
+use crate::experiment::Algorithm;
 use crate::experiment::protection::at;
-use crate::plan::{AlgorithmWord, ClipPlan, NoisePlan, Plan, PlanError, SamplingWord};
-use crate::private::AdaptiveClip;
-
-/// What nodes answer in a round.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::experiment) enum Answers {
-    /// Sums of gradients, clipped to a norm that adapts.
-    Adaptive(AdaptiveClip),
-    /// Sums of differences from remembered gradients.
-    Differences,
-    /// Sums of gradients.
-    Gradients,
-    /// The estimator of SAGA as printed, which is a mean.
-    Printed,
-}
+use crate::plan::{AlgorithmWord, ClipPlan, NoisePlan, Plan, PlanError};
+use crate::private::{AdaptiveClip, Answers};
 
 /// Where nothing is hidden, nothing is clipped: longer than any gradient whose square is finite.
 const UNCLIPPED: f64 = 1e150;
 
-pub(in crate::experiment) fn clip(plan: &Plan) -> Result<ClipNorm, PlanError> {
+pub(super) fn clip(plan: &Plan) -> Result<ClipNorm, PlanError> {
     let norm = match plan.privacy.as_ref().map(|privacy| privacy.clip) {
         None => UNCLIPPED,
         Some(ClipPlan::Adaptive(adaptive)) => adaptive.start,
@@ -36,19 +23,36 @@ pub(in crate::experiment) fn clip(plan: &Plan) -> Result<ClipNorm, PlanError> {
     ClipNorm::new(norm).map_err(at("privacy.clip"))
 }
 
-pub(in crate::experiment) fn answers(plan: &Plan) -> Result<Answers, PlanError> {
-    let reduced = plan.algorithm.name == AlgorithmWord::PrivSgpVr;
-    let printed = plan.algorithm.printed == Some(true);
+/// What an algorithm asks for.
+pub(super) fn answers(plan: &Plan, algorithm: Algorithm) -> Result<Answers, PlanError> {
+    let wrong = at("algorithm");
+    let answers = match algorithm {
+        Algorithm::PrivSgp { reduced: true, .. } => Answers::Differences,
+        // As printed the oracle's answer is the whole estimator.
+        Algorithm::PrivSgp { .. } if plan.algorithm.name == AlgorithmWord::PrivSgpVr => {
+            Answers::Printed
+        }
+        Algorithm::QDpsgd2 { lattice, .. } => {
+            let lattice = Scale::new(lattice.step()).map_err(wrong)?;
+            Answers::Points { lattice, printed: false }
+        }
+        Algorithm::Sdm { transmit, .. } => {
+            Answers::Masked(Probability::new(transmit).map_err(wrong)?)
+        }
+        Algorithm::TwoStage { .. } => Answers::Steps,
+        _ => Answers::Gradients,
+    };
     let Some(ClipPlan::Adaptive(written)) = plan.privacy.as_ref().map(|privacy| privacy.clip)
     else {
-        return Ok(match (reduced, printed) {
-            (true, true) => Answers::Printed,
-            (true, false) => Answers::Differences,
-            (false, _) => Answers::Gradients,
-        });
+        return Ok(answers);
     };
-    if reduced {
-        let message = "gradients are remembered as they were clipped; take one norm, such as 1.0";
+    if answers != Answers::Gradients {
+        let message = match answers {
+            Answers::Differences | Answers::Printed => {
+                "gradients are remembered as they were clipped; take one norm, such as 1.0"
+            }
+            _ => "only plain sums of gradients have a norm that adapts; take one, such as 1.0",
+        };
         return Err(PlanError::new("privacy.clip", message));
     }
     let start = ClipNorm::new(written.start).map_err(at("privacy.clip.start"))?;
@@ -58,7 +62,7 @@ pub(in crate::experiment) fn answers(plan: &Plan) -> Result<Answers, PlanError> 
 }
 
 /// Whether nodes can stop on their budgets.
-pub(in crate::experiment) fn check_stop(plan: &Plan) -> Result<(), PlanError> {
+pub(super) fn check_stop(plan: &Plan) -> Result<(), PlanError> {
     let error = |message: &str| Err(PlanError::new("run.stop-on-budget", message));
     match plan.privacy.as_ref().map(|privacy| privacy.noise) {
         _ if !plan.run.stop_on_budget => Ok(()),
@@ -69,19 +73,4 @@ pub(in crate::experiment) fn check_stop(plan: &Plan) -> Result<(), PlanError> {
         ),
         Some(NoisePlan::Fixed { .. } | NoisePlan::Paper) => Ok(()),
     }
-}
-
-pub(in crate::experiment) fn sampler(plan: &Plan, records: usize) -> Result<Sampler, OutOfRange> {
-    let batch = plan.algorithm.batch.unwrap_or(1);
-    Ok(match plan.algorithm.sampling.expect("checked") {
-        SamplingWord::Full => Sampler::Full,
-        SamplingWord::Single => Sampler::FixedSize(FixedSizeSampler::new(1, records)?),
-        SamplingWord::FixedSize => {
-            Sampler::FixedSize(FixedSizeSampler::new(batch as usize, records)?)
-        }
-        SamplingWord::Poisson => {
-            let probability = Probability::new(batch as f64 / records as f64)?;
-            Sampler::Poisson(PoissonSampler { probability })
-        }
-    })
 }
