@@ -34,5 +34,6 @@ pub use experiment::{
 };
 pub use oracle::{Oracle, OracleError};
 pub use private::{
-    Bound, Noise, Private, PrivateGradients, PrivatePoints, PrivateSteps, PrivateVector, TableError,
+    Bound, MinimiserMechanism, MinimiserProtection, Noise, Private, PrivateGradients,
+    PrivateMinimiser, PrivatePoints, PrivateSteps, PrivateVector, Sparing, TableError,
 };
