@@ -1,5 +1,6 @@
 //! A plan that was checked: everything a driver needs to run it.
 
+mod admm;
 mod algorithm;
 mod data;
 mod learning;
@@ -23,6 +24,7 @@ use crate::plan::{AlgorithmWord, ClipPlan, DataPlan, NoisePlan, Plan, PlanError,
 use learning::Learning;
 use protection::Protection;
 
+pub use admm::Minimiser;
 pub use algorithm::Algorithm;
 pub use learning::{Learner, Problem};
 pub use network::schedule_of;
@@ -62,8 +64,11 @@ impl Experiment {
             data::check(plan.data.numbers(), plan.network.nodes)?;
             (Algorithm::new(plan)?, averaging(plan)?)
         };
-        let experiment = Self { plan: plan.clone(), algorithm, family, kind };
-        experiment.topology(plan.seed)?;
+        let mut experiment = Self { plan: plan.clone(), algorithm, family, kind };
+        let topology = experiment.topology(plan.seed)?;
+        if let (Kind::Learning(learning), Algorithm::Admm) = (&mut experiment.kind, algorithm) {
+            learning.price_minimisers(plan, &topology)?;
+        }
         Ok(experiment)
     }
 
@@ -138,6 +143,12 @@ impl Experiment {
     /// no model, or the numbers are not those of the plan.
     pub fn learners<R: Real>(&self, seed: u64) -> Result<Vec<Learner<R>>, PlanError> {
         self.learning().learners(&self.plan, seed)
+    }
+
+    /// Every node that learns by local minima, with its neighbours, its records, its noise and its
+    /// open ledger. Panics if the plan is for another algorithm, or the numbers are not its.
+    pub fn minimisers<R: Real>(&self, seed: u64) -> Result<Vec<Minimiser<R>>, PlanError> {
+        self.learning().minimisers(&self.plan, &self.topology(seed)?, seed)
     }
 
     /// Where all nodes that learn start. Panics if there is no model.

@@ -2,6 +2,7 @@
 //!
 //! Keys are in kebab case and unknown ones are refused. No privacy parameter has a default.
 
+mod admm;
 mod algorithm;
 mod band;
 mod data;
@@ -11,6 +12,7 @@ mod privacy;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use admm::{AdmmPlan, ModeWord, PenaltyPlan};
 pub use algorithm::{AlgorithmPlan, AlgorithmWord, SamplingWord, StepPlan};
 pub use band::{At, Expected};
 pub use data::{DataPlan, DrawnPlan, DrawnWord, NumbersPlan, SourceWord};

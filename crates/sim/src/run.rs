@@ -107,6 +107,7 @@ fn run_as<R: Real>(
     let d = experiment.dimension();
     let job = Job { experiment, seed };
     match experiment.algorithm() {
+        Algorithm::Admm => job.minimise::<R>(watch),
         Algorithm::Dsgd { step, rounds } => {
             let node = |start: &[R], steps, _| Dsgd::new(start, steps);
             job.learn(Steps::new(rounds, step, 1.0), node, watch)
@@ -175,6 +176,16 @@ impl Job<'_> {
             (node(&start, steps, learner.records), learner.oracle)
         };
         let (nodes, oracles) = learners.into_iter().map(split).unzip();
+        self.drive(nodes, oracles, topology, watch)
+    }
+
+    /// Nodes that learn by local minima.
+    fn minimise<R: Real>(&self, watch: &mut Watch<'_>) -> Result<Run, RunError> {
+        (watch.record)(self.start());
+        let (topology, seed) = (self.topology()?, self.seed);
+        let nodes = self.experiment.minimisers::<R>(seed);
+        let nodes = nodes.map_err(|source| RunError::Plan { seed, source })?;
+        let (nodes, oracles) = nodes.into_iter().unzip();
         self.drive(nodes, oracles, topology, watch)
     }
 

@@ -8,6 +8,8 @@ use crate::plan::{AlgorithmWord, Plan, PlanError, StepPlan, WeightsWord};
 /// An algorithm with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Algorithm {
+    /// [`Admm`](undertone_protocol::Admm) and its relatives.
+    Admm,
     /// [`Dsgd`](undertone_protocol::Dsgd), also with noise.
     Dsgd {
         /// How far steps go.
@@ -63,7 +65,7 @@ impl Algorithm {
         let name = written.name;
         let sparse = matches!(name, Word::SparsePushSum | Word::Surplus);
         let mixes = matches!(name, Word::Dp2Sgd | Word::Dsgd | Word::Gossip | Word::TwoStage);
-        let learns = name.learns();
+        let learns = name.learns() && !name.minimises();
         let two_stage = name == Word::TwoStage;
         for (key, given, taken) in [
             ("algorithm.sparsity", written.sparsity.is_some(), sparse),
@@ -75,6 +77,7 @@ impl Algorithm {
             ("algorithm.batch", written.batch.is_some(), learns),
             ("algorithm.sampling", written.sampling.is_some(), learns),
             ("algorithm.rounds-of-gradients", written.rounds_of_gradients.is_some(), learns),
+            ("algorithm.admm", written.admm.is_some(), name.minimises()),
             ("network.weights", plan.network.weights.is_some(), mixes),
             ("network.lazy", plan.network.lazy.is_some(), mixes),
         ] {
@@ -94,6 +97,17 @@ impl Algorithm {
         }
         let rounds = written.rounds_of_gradients.unwrap_or(plan.run.rounds);
         Ok(match name {
+            Word::Admm
+            | Word::Dvp
+            | Word::IppAdmm
+            | Word::MAdmm
+            | Word::MrAdmm
+            | Word::PpAdmm
+            | Word::PrAdmmIteration
+            | Word::PrAdmmPeriodic
+            | Word::PrivateMrAdmm
+            | Word::PrivateRAdmm
+            | Word::RAdmm => Algorithm::Admm,
             Word::Dp2Sgd | Word::Dsgd => Algorithm::Dsgd { step: step(plan, rounds)?, rounds },
             Word::PrivSgp | Word::PrivSgpVr => {
                 let reduced = name == Word::PrivSgpVr;

@@ -8,8 +8,10 @@ use undertone_model::partition::Partition;
 use undertone_model::{Dataset, Tabled};
 use undertone_privacy::ledger::Tally;
 use undertone_privacy::noise::Key;
+use undertone_protocol::Topology;
 use undertone_real::Real;
 
+use super::admm::{self, Minimiser, Prices};
 use super::model::Described;
 use super::pricing::{Priced, Terms};
 use super::protection::Claim;
@@ -27,6 +29,8 @@ pub(super) struct Learning {
     model: Described,
     /// What was computed already; many nodes are alike.
     priced: Mutex<BTreeMap<Terms, Arc<Priced>>>,
+    /// The same for minima.
+    prices: Prices,
     /// What is claimed for every node, with the plan's seed.
     claims: Vec<Option<Claim>>,
 }
@@ -53,7 +57,12 @@ pub struct Problem<'a, R: Real> {
 
 impl Learning {
     pub(super) fn new(plan: &Plan, records: Option<Records>) -> Result<Self, PlanError> {
-        check(plan)?;
+        let minimises = plan.algorithm.name.minimises();
+        if minimises {
+            admm::check(plan)?
+        } else {
+            check(plan)?
+        }
         let records = match records {
             Some(records) => records,
             None => Records::drawn(plan)?.ok_or_else(|| {
@@ -83,8 +92,12 @@ impl Learning {
         let model = Described::new(plan.model.as_ref().expect("learning"), &examples.train)?;
         check_metrics(plan, examples.train.targets())?;
         let split = split(plan, examples)?;
-        let priced = Mutex::default();
-        let mut learning = Self { records, split, model, priced, claims: Vec::new() };
+        let (priced, prices) = (Mutex::default(), Prices::default());
+        let mut learning = Self { records, split, model, priced, prices, claims: Vec::new() };
+        if plan.algorithm.name.minimises() {
+            // What that costs depends on who hears whom, too.
+            return Ok(learning);
+        }
         let sizes = learning.deal::<R>(plan, plan.seed)?;
         let claim = |(node, part): (u32, &Vec<usize>)| {
             learning.price(plan, node, part.len()).map(|priced| priced.claim)
@@ -135,6 +148,47 @@ impl Learning {
             Ok(Learner { oracle, records, divisor: sampler.expected_size(records) })
         };
         (0..).zip(self.deal::<R>(plan, seed)?).map(learner).collect()
+    }
+
+    /// Prices what nodes do that learn by local minima, for all of them.
+    pub(super) fn price_minimisers(
+        &mut self,
+        plan: &Plan,
+        topology: &Topology,
+    ) -> Result<(), PlanError> {
+        let parts = match self.records.precision() {
+            Precision::F32 => self.deal::<f32>(plan, plan.seed)?,
+            Precision::F64 => self.deal::<f64>(plan, plan.seed)?,
+        };
+        let (model, around) = (self.model.linear()?, admm::neighbours(plan, topology)?);
+        let claim = |((node, part), around): ((u32, &Vec<usize>), &Vec<_>)| {
+            let own = own_budget(plan, node);
+            let own = own.as_ref().map(|(own, key)| (*own, key.as_str()));
+            let sizes = (part.len(), around.len());
+            self.prices.of(plan, &model, node, sizes, own).map(|priced| priced.claim())
+        };
+        let nodes = (0..).zip(&parts).zip(&around);
+        self.claims = nodes.map(claim).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    pub(super) fn minimisers<R: Real>(
+        &self,
+        plan: &Plan,
+        topology: &Topology,
+        seed: u64,
+    ) -> Result<Vec<Minimiser<R>>, PlanError> {
+        let train = &examples::<R>(&self.records).train;
+        let (model, around) = (self.model.linear()?, admm::neighbours(plan, topology)?);
+        let start = self.initial::<R>(seed);
+        let open = |((node, part), around): ((u32, Vec<usize>), Vec<_>)| {
+            let own = own_budget(plan, node);
+            let own = own.as_ref().map(|(own, key)| (*own, key.as_str()));
+            let sizes = (part.len(), around.len());
+            let priced = self.prices.of(plan, &model, node, sizes, own)?;
+            priced.open(plan, node, (&start, &around), (&model, &train.select(&part)), seed)
+        };
+        (0..).zip(self.deal::<R>(plan, seed)?).zip(around).map(open).collect()
     }
 
     /// The records of every node, of which there are enough for a batch.

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use undertone_protocol::StepSize;
 
+use super::AdmmPlan;
+
 /// `[algorithm]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -37,25 +39,50 @@ pub struct AlgorithmPlan {
     /// In how many rounds there are gradient steps; in all if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds_of_gradients: Option<u64>,
+    /// What ADMM and its relatives take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admm: Option<AdmmPlan>,
 }
 
 /// The algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AlgorithmWord {
+    /// Consensus by penalties, without noise.
+    Admm,
     /// Noisy gradient descent with symmetric weights (Yu and others 2021).
     #[serde(rename = "dp2-sgd")]
     Dp2Sgd,
     /// The same without noise.
     Dsgd,
+    /// ADMM with noise in the dual variable (Zhang and Zhu 2017).
+    Dvp,
     /// Averaging with symmetric weights.
     Gossip,
+    /// PP-ADMM that sends only what is worth it.
+    IppAdmm,
+    /// ADMM with noise in the penalty (Zhang, Khalili, Liu 2018).
+    MAdmm,
+    /// R-ADMM with a growing penalty, without noise.
+    MrAdmm,
+    /// ADMM with noise on what is sent, or in the objective.
+    PpAdmm,
+    /// ADMM with noise that falls from round to round.
+    PrAdmmIteration,
+    /// The same, falling after every period.
+    PrAdmmPeriodic,
     /// Paper 003's gradient push, without variance reduction.
     PrivSgp,
     /// The same with a noisy mean of remembered gradients.
     PrivSgpVr,
+    /// MR-ADMM with noise in the objective.
+    PrivateMrAdmm,
+    /// R-ADMM with noise in the objective.
+    PrivateRAdmm,
     /// Averaging over directed graphs.
     PushSum,
+    /// ADMM whose every second step recycles what is known, without noise.
+    RAdmm,
     /// Push-sum over links that lose messages.
     RunningSum,
     /// Push-sum that sends some coordinates only.
@@ -67,9 +94,18 @@ pub enum AlgorithmWord {
 }
 
 impl AlgorithmWord {
-    /// Whether it takes gradient steps of a model.
+    /// Whether it learns a model.
     pub fn learns(self) -> bool {
-        matches!(self, Self::Dp2Sgd | Self::Dsgd | Self::PrivSgp | Self::PrivSgpVr)
+        self.minimises()
+            || matches!(self, Self::Dp2Sgd | Self::Dsgd | Self::PrivSgp | Self::PrivSgpVr)
+    }
+
+    /// Whether it learns by local minima, not by gradient steps.
+    pub fn minimises(self) -> bool {
+        use AlgorithmWord::*;
+        let recycled = matches!(self, MrAdmm | PrivateMrAdmm | PrivateRAdmm | RAdmm);
+        let output = matches!(self, IppAdmm | PpAdmm | PrAdmmIteration | PrAdmmPeriodic);
+        recycled || output || matches!(self, Admm | Dvp | MAdmm)
     }
 }
 
