@@ -24,7 +24,7 @@ use crate::plan::{AlgorithmWord, ClipPlan, DataPlan, NoisePlan, Plan, PlanError,
 use learning::Learning;
 use protection::Protection;
 
-pub use admm::Minimiser;
+pub use admm::{Minimiser, recycling_converges};
 pub use algorithm::Algorithm;
 pub use learning::{Learner, Problem};
 pub use network::schedule_of;

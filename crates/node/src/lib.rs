@@ -30,7 +30,8 @@ pub mod plan;
 mod private;
 
 pub use experiment::{
-    Algorithm, Claim, Examples, Experiment, Learner, Minimiser, Problem, Records, schedule_of,
+    Algorithm, Claim, Examples, Experiment, Learner, Minimiser, Problem, Records,
+    recycling_converges, schedule_of,
 };
 pub use oracle::{Oracle, OracleError};
 pub use private::{

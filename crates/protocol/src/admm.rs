@@ -168,7 +168,7 @@ impl<R: Real> Synchronous<R> for Admm<R> {
     where
         L: Iterator<Item = (NodeId, Letter<'a, R>)>,
     {
-        for (from, letter) in letters {
+        for (from, letter) in letters.filter(|(_, letter)| !letter.is_silent()) {
             self.local.hear(from, letter.values());
         }
         let (iteration, asks) = self.iteration(round);

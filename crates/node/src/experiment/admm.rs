@@ -1,5 +1,6 @@
 //! ADMM: what of a plan goes together, and nodes with their oracles.
 
+mod condition;
 mod facts;
 mod noise;
 mod paper;
@@ -22,6 +23,8 @@ use crate::plan::{
 };
 use crate::private::{MinimiserProtection, Private, PrivateMinimiser};
 use facts::Facts;
+
+pub use condition::recycling_converges;
 
 /// A node that minimises, and what answers it.
 pub type Minimiser<R> = (Admm<R>, Oracle<R, Tally>);
@@ -143,6 +146,39 @@ fn check_numbers(plan: &Plan, admm: &AdmmPlan) -> Result<(), PlanError> {
         }
     }
     Ok(())
+}
+
+/// The condition of paper 002, theorem IV.1, if the plan asks for it.
+pub(super) fn check_condition(
+    plan: &Plan,
+    model: &Linear,
+    sizes: &[(usize, usize)],
+    topology: &Topology,
+) -> Result<(), PlanError> {
+    if written(plan).check_condition != Some(true) {
+        return Ok(());
+    }
+    let wrong = |message: &str| Err(PlanError::new("algorithm.admm.check-condition", message));
+    if !is_recycled(plan.algorithm.name) || dual_step(plan, written(plan)).is_some() {
+        return wrong("theorem IV.1 is about R-ADMM and MR-ADMM with one penalty for all");
+    }
+    let wiring = topology
+        .wiring_at(0)
+        .map_err(|error| PlanError::new("network.topology", error.to_string()))?;
+    let mut smoothness = Vec::new();
+    for (node, (records, neighbours)) in (0..).zip(sizes) {
+        let facts = Facts::new(plan, model, node, *records, *neighbours)?;
+        smoothness.push(facts.smoothness + facts.admm.ridge);
+    }
+    let (admm, rounds) = (written(plan), plan.run.rounds.div_ceil(2));
+    let (penalty, gamma) = (penalty(admm, 0), admm.gamma.unwrap_or(0.0));
+    if recycling_converges(&wiring.graph, penalty, gamma, &smoothness, rounds) {
+        return Ok(());
+    }
+    wrong(
+        "the sufficient condition of paper 002, theorem IV.1, does not hold; raise gamma (which is \
+         in vain if the graph is bipartite), declare features with a clip, or leave the check out",
+    )
 }
 
 impl Prices {

@@ -161,14 +161,14 @@ impl Learning {
             Precision::F64 => self.deal::<f64>(plan, plan.seed)?,
         };
         let (model, around) = (self.model.linear()?, admm::neighbours(plan, topology)?);
-        let claim = |((node, part), around): ((u32, &Vec<usize>), &Vec<_>)| {
+        let sizes: Vec<_> = parts.iter().zip(&around).map(|(p, a)| (p.len(), a.len())).collect();
+        admm::check_condition(plan, &model, &sizes, topology)?;
+        let claim = |(node, sizes): (u32, &(usize, usize))| {
             let own = own_budget(plan, node);
             let own = own.as_ref().map(|(own, key)| (*own, key.as_str()));
-            let sizes = (part.len(), around.len());
-            self.prices.of(plan, &model, node, sizes, own).map(|priced| priced.claim())
+            self.prices.of(plan, &model, node, *sizes, own).map(|priced| priced.claim())
         };
-        let nodes = (0..).zip(&parts).zip(&around);
-        self.claims = nodes.map(claim).collect::<Result<_, _>>()?;
+        self.claims = (0..).zip(&sizes).map(claim).collect::<Result<_, _>>()?;
         Ok(())
     }
 

@@ -27,6 +27,9 @@ pub struct AdmmPlan {
     /// Added to the divisor of a recycled step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gamma: Option<f64>,
+    /// Whether to refuse the plan unless recycled steps are known to converge without noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_condition: Option<bool>,
     /// Of PR-ADMM, `U`: neighbours whose distances sum to more are ignored. Of IPP-ADMM, `alpha`:
     /// by how much losses have to fall for a minimiser to be sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
