@@ -91,7 +91,7 @@ fn farthest(experiment: &Experiment, rounds: u64, from: u64, point: &[f64]) -> f
 
 #[test]
 fn without_noise_every_variant_reaches_the_optimum() {
-    let periodic = json!({"decay": 0.9, "period": 2});
+    let periodic = json!({"ratio": 0.9, "period": 2});
     for (name, more, loss) in [
         ("admm", json!({}), Loss::Logistic),
         ("admm", json!({}), Loss::SmoothedHinge { width: 0.5 }),
@@ -106,7 +106,7 @@ fn without_noise_every_variant_reaches_the_optimum() {
         ("dvp", json!({}), Loss::Logistic),
         ("m-admm", json!({"growth": 1.002}), Loss::Logistic),
         ("pr-admm-periodic", periodic, Loss::Logistic),
-        ("pr-admm-iteration", json!({"decay": 0.01, "threshold": 1e9}), Loss::Logistic),
+        ("pr-admm-iteration", json!({"decay": 0.01, "ignore-beyond": 1e9}), Loss::Logistic),
         ("pp-admm", json!({}), Loss::Logistic),
         ("pp-admm", json!({"mode": "objective"}), Loss::Logistic),
     ] {
@@ -176,8 +176,8 @@ fn private(name: &str, more: Value, rounds: u64, delta: f64) -> Value {
 #[test]
 fn private_variants_keep_their_budget() {
     for (name, more, delta, debits) in [
-        ("pr-admm-periodic", json!({"decay": 0.9, "period": 1, "threshold": 1.0}), 1e-4, 8),
-        ("pr-admm-iteration", json!({"decay": 0.02, "threshold": 1.0}), 1e-4, 8),
+        ("pr-admm-periodic", json!({"ratio": 0.9, "period": 1, "ignore-beyond": 1.0}), 1e-4, 8),
+        ("pr-admm-iteration", json!({"decay": 0.02, "ignore-beyond": 1.0}), 1e-4, 8),
         ("pp-admm", json!({}), 1e-4, 8),
         ("pp-admm", json!({"mode": "objective"}), 1e-4, 8),
         ("private-r-admm", json!({"gamma": 0.5}), 1e-4, 4),

@@ -69,27 +69,22 @@ pub(super) fn neighbours(plan: &Plan, topology: &Topology) -> Result<Vec<Vec<Nod
 pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     use AlgorithmWord as Word;
     let (name, admm) = (plan.algorithm.name, written(plan));
-    let grows = matches!(name, Word::MAdmm | Word::MrAdmm | Word::PrivateMrAdmm);
-    let recycled = is_recycled(name);
-    let (pr, ipp) = (is_pr(name), name == Word::IppAdmm);
+    let (recycled, ipp) = (is_recycled(name), name == Word::IppAdmm);
     let bare = matches!(name, Word::Admm | Word::MrAdmm | Word::RAdmm);
     let word = super::word(name);
-    for (key, given, taken, needed) in [
-        ("growth", admm.growth.is_some(), grows, grows),
-        ("gamma", admm.gamma.is_some(), recycled, recycled),
-        ("threshold", admm.threshold.is_some(), pr || ipp, ipp),
-        ("period", admm.period.is_some(), name == Word::PrAdmmPeriodic, true),
-        ("decay", admm.decay.is_some(), pr, true),
-        ("mode", admm.mode.is_some(), name == Word::PpAdmm, false),
-        ("cutoff", admm.cutoff.is_some(), ipp, true),
-        ("loss-clip", admm.loss_clip.is_some(), ipp, true),
-        ("test-share", admm.test_share.is_some(), ipp, false),
+    // Keys of relatives are passed over, so that one table serves plans that vary the name.
+    for (key, given, needed) in [
+        ("growth", admm.growth.is_some(), grows(name)),
+        ("gamma", admm.gamma.is_some(), recycled),
+        ("threshold", admm.threshold.is_some(), ipp),
+        ("period", admm.period.is_some(), name == Word::PrAdmmPeriodic),
+        ("ratio", admm.ratio.is_some(), name == Word::PrAdmmPeriodic),
+        ("decay", admm.decay.is_some(), name == Word::PrAdmmIteration),
+        ("cutoff", admm.cutoff.is_some(), ipp),
+        ("loss-clip", admm.loss_clip.is_some(), ipp),
     ] {
-        let key = format!("algorithm.admm.{key}");
-        if given && !taken {
-            return Err(PlanError::new(key, format!("{word} does not take it; leave it out")));
-        }
-        if taken && needed && !given {
+        if needed && !given {
+            let key = format!("algorithm.admm.{key}");
             return Err(PlanError::new(key, format!("{word} needs it")));
         }
     }
@@ -111,7 +106,6 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
 fn check_numbers(plan: &Plan, admm: &AdmmPlan) -> Result<(), PlanError> {
     let positive = |v: f64| v > 0.0 && v.is_finite();
     let share = |v: f64| v > 0.0 && v < 1.0;
-    let periodic = plan.algorithm.name == AlgorithmWord::PrAdmmPeriodic;
     let all = |test: fn(f64) -> bool, value: Option<f64>| value.is_none_or(test);
     if let PenaltyPlan::Each(each) = &admm.penalty
         && each.len() != plan.network.nodes as usize
@@ -128,13 +122,11 @@ fn check_numbers(plan: &Plan, admm: &AdmmPlan) -> Result<(), PlanError> {
         ("weight", admm.weight.is_none_or(positive), "positive and finite"),
         ("tolerance", admm.tolerance.is_none_or(positive), "positive and finite"),
         ("gamma", all(|v| v >= 0.0 && v.is_finite(), admm.gamma), "at least 0 and finite"),
+        ("ignore-beyond", admm.ignore_beyond.is_none_or(positive), "positive and finite"),
         ("threshold", admm.threshold.is_none_or(positive), "positive and finite"),
         ("period", admm.period != Some(0), "at least 1"),
-        (
-            "decay",
-            admm.decay.is_none_or(|v| if periodic { share(v) } else { positive(v) }),
-            "positive, and below 1 for pr-admm-periodic",
-        ),
+        ("ratio", admm.ratio.is_none_or(share), "above 0 and below 1"),
+        ("decay", admm.decay.is_none_or(positive), "positive and finite"),
         ("cutoff", admm.cutoff != Some(0), "at least 1"),
         ("loss-clip", admm.loss_clip.is_none_or(positive), "positive and finite"),
         ("test-share", admm.test_share.is_none_or(share), "above 0 and below 1"),
@@ -171,7 +163,7 @@ pub(super) fn check_condition(
         smoothness.push(facts.smoothness + facts.admm.ridge);
     }
     let (admm, rounds) = (written(plan), plan.run.rounds.div_ceil(2));
-    let (penalty, gamma) = (penalty(admm, 0), admm.gamma.unwrap_or(0.0));
+    let (penalty, gamma) = (penalty(plan, 0), admm.gamma.unwrap_or(0.0));
     if recycling_converges(&wiring.graph, penalty, gamma, &smoothness, rounds) {
         return Ok(());
     }
@@ -238,7 +230,7 @@ impl Priced {
 
 fn protocol<R: Real>(plan: &Plan, node: u32, start: &[R], around: &[NodeId]) -> Admm<R> {
     let (name, admm) = (plan.algorithm.name, written(plan));
-    let one = Admm::new(start, around, penalty(admm, node), plan.run.rounds);
+    let one = Admm::new(start, around, penalty(plan, node), plan.run.rounds);
     let one = match dual_step(plan, admm) {
         Some(step) => one.with_dual_step(step),
         None => one,
@@ -246,7 +238,7 @@ fn protocol<R: Real>(plan: &Plan, node: u32, start: &[R], around: &[NodeId]) -> 
     if is_recycled(name) {
         return one.recycling(RAdmm::new(admm.gamma.unwrap_or(0.0)));
     }
-    match (is_pr(name), admm.threshold) {
+    match (is_pr(name), admm.ignore_beyond) {
         (true, Some(threshold)) => one.ignoring(PrAdmm::new(threshold)),
         _ => one,
     }
@@ -269,8 +261,16 @@ fn written(plan: &Plan) -> &AdmmPlan {
     plan.algorithm.admm.as_ref().expect("checked with the name of the algorithm")
 }
 
-fn penalty(admm: &AdmmPlan, node: u32) -> Penalty {
-    Penalty { first: admm.penalty.of(node), growth: admm.growth.unwrap_or(1.0) }
+fn penalty(plan: &Plan, node: u32) -> Penalty {
+    let admm = written(plan);
+    let growth = admm.growth.filter(|_| grows(plan.algorithm.name));
+    Penalty { first: admm.penalty.of(node), growth: growth.unwrap_or(1.0) }
+}
+
+/// Whether its penalty grows.
+fn grows(name: AlgorithmWord) -> bool {
+    use AlgorithmWord as Word;
+    matches!(name, Word::MAdmm | Word::MrAdmm | Word::PrivateMrAdmm)
 }
 
 fn is_recycled(name: AlgorithmWord) -> bool {

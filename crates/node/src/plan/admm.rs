@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// `[algorithm.admm]`.
+/// `[algorithm.admm]`: for the whole family, so that the name of the algorithm can vary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct AdmmPlan {
@@ -30,14 +30,19 @@ pub struct AdmmPlan {
     /// Whether to refuse the plan unless recycled steps are known to converge without noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check_condition: Option<bool>,
-    /// Of PR-ADMM, `U`: neighbours whose distances sum to more are ignored. Of IPP-ADMM, `alpha`:
-    /// by how much losses have to fall for a minimiser to be sent.
+    /// Of PR-ADMM, `U`: neighbours whose distances sum to more are ignored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignore_beyond: Option<f64>,
+    /// Of IPP-ADMM, `alpha`: by how much losses have to fall for a minimiser to be sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
     /// Of PR-ADMM: the variance of the noise falls after so many rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<u64>,
-    /// Of PR-ADMM: `R_P` (the variance is multiplied by it) or `R_T`.
+    /// Of PR-ADMM: `R_P`, what the variance is multiplied by after every period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// Of PR-ADMM: `R_T`; the variance of round `t` is divided by it and by `t (t + 1)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decay: Option<f64>,
     /// Of PP-ADMM: where the noise is; on the output if not given.

@@ -67,7 +67,7 @@ impl<'a> Facts<'a> {
             records,
             neighbours,
             dimension: model.width() as u64 + u64::from(model.has_intercept()),
-            penalty: penalty(admm, node),
+            penalty: penalty(plan, node),
             tolerance: admm.tolerance.unwrap_or(TOLERANCE),
             iterations: plan.run.rounds.div_ceil(every),
             every,

@@ -22,6 +22,9 @@ use crate::private::{MinimiserMechanism, MinimiserProtection, Sparing};
 /// objective: one part in a hundred of the pure epsilon, or of the square of mu.
 const FOR_TOLERANCE: f64 = 0.01;
 
+/// Iterations of M-ADMM that have the same noise.
+const ALIKE: u64 = 8;
+
 /// Mechanisms, ledger and claim of one node.
 pub(super) fn priced(
     facts: &Facts<'_>,
@@ -75,7 +78,8 @@ fn sound(facts: &Facts<'_>, asked: &Asked) -> Result<MinimiserProtection, PlanEr
         epsilon: asked.epsilon(),
         delta: asked.delta,
         adjacency: facts.adjacency(),
-        accountant: if exactly { Accountant::Gdp } else { Accountant::Rdp },
+        // Profiles of objective perturbation are priced soonest, and best, by their loss.
+        accountant: if exactly { Accountant::Gdp } else { Accountant::Pld },
     };
     let made = |z: Scale| match facts.plan.algorithm.name {
         AlgorithmWord::IppAdmm => sparing(facts, asked, z),
@@ -123,8 +127,12 @@ pub(super) fn steps(
 ) -> Result<MinimiserProtection, OutOfRange> {
     let schedule = schedule(facts)?;
     let step = |k: u64| -> Result<_, OutOfRange> {
-        // M-ADMM's noise is multiplied by the penalty, so that no two iterations are alike.
-        let planned = if each || facts.plan.algorithm.name == AlgorithmWord::MAdmm { k } else { 0 };
+        let planned = match facts.plan.algorithm.name {
+            _ if each => k,
+            // Its noise is multiplied by the penalty, in steps so that few prices are needed.
+            AlgorithmWord::MAdmm => k - k % ALIKE,
+            _ => 0,
+        };
         let mechanism = if has_knorm(facts) {
             MinimiserMechanism::Objective(knorm(facts, sigma, planned)?)
         } else if has_noise_in_objective(facts) {
@@ -146,13 +154,13 @@ pub(super) fn schedule(facts: &Facts<'_>) -> Result<Option<pr::Schedule>, OutOfR
     if !is_pr(facts.plan.algorithm.name) {
         return Ok(None);
     }
-    let decay = facts.admm.decay.unwrap_or(f64::NAN);
+    let number = |written: Option<f64>| written.unwrap_or(f64::NAN);
     Ok(Some(match facts.plan.algorithm.name {
         AlgorithmWord::PrAdmmPeriodic => {
             let period = facts.admm.period.unwrap_or(1);
-            pr::Schedule::Periodic { period, ratio: Probability::new(decay)? }
+            pr::Schedule::Periodic { period, ratio: Probability::new(number(facts.admm.ratio))? }
         }
-        _ => pr::Schedule::Iteration { growth: Scale::new(decay)? },
+        _ => pr::Schedule::Iteration { growth: Scale::new(number(facts.admm.decay))? },
     }))
 }
 
@@ -267,7 +275,8 @@ pub(super) fn has_knorm(facts: &Facts<'_>) -> bool {
 }
 
 fn has_noise_in_objective(facts: &Facts<'_>) -> bool {
-    has_knorm(facts) || facts.admm.mode == Some(ModeWord::Objective)
+    let pp = facts.plan.algorithm.name == AlgorithmWord::PpAdmm;
+    has_knorm(facts) || (pp && facts.admm.mode == Some(ModeWord::Objective))
 }
 
 fn ledger(facts: &Facts<'_>, event: Event, budget: Budget) -> Result<Ledger<Tally>, PlanError> {
