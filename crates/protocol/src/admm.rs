@@ -26,8 +26,8 @@ pub use r_admm::RAdmm;
 
 /// One node of decentralised consensus ADMM over a fixed undirected graph.
 ///
-/// In iteration `k` it asks for `argmin f(x) + 2 <dual, x> + eta sum_j |(x_i + x_j)/2 - x|^2`, sends
-/// the answer, and adds `eta/2 sum_j (x_i - x_j)` of what was sent to its dual variable.
+/// In every iteration it asks for `argmin f(x) + 2 <dual, x> + eta sum_j |(x_i + x_j)/2 - x|^2`,
+/// sends the answer, and adds `eta/2 sum_j (x_i - x_j)` of what was sent to its dual variable.
 ///
 /// Who has nothing new to say is silent, and its neighbours keep its last value: after a refusal,
 /// and where an oracle says that a minimiser is not worth sending (IPP-ADMM). A message that is

@@ -61,7 +61,7 @@ fn experiment(plan: &Value, loss: Loss) -> Experiment {
     Experiment::new(&plan, Some(Records::F64(Arc::new(examples)))).unwrap()
 }
 
-/// The minimum of the sum of all objectives, each times a weight of its node.
+/// The minimum of the sum of all objectives.
 fn optimum(loss: Loss) -> Vec<f64> {
     let model = Linear::new(WIDTH, false, loss);
     let whole = RecordBounds { features: f64::INFINITY, slope: f64::INFINITY };
@@ -130,11 +130,17 @@ fn without_noise_every_variant_reaches_the_optimum() {
 #[test]
 fn own_penalties_as_printed_reach_another_point() {
     let penalties = json!([0.1, 0.2, 0.4, 0.2, 0.1]);
+    let regression = |mut plan: Value| {
+        plan["model"] = json!({"kind": "linear"});
+        plan["evaluate"]["metrics"] = json!(["loss"]);
+        plan
+    };
     let shipped = plan("r-admm", admm(json!({"gamma": 0.5, "penalty": penalties})), 900);
+    let shipped = regression(shipped);
     let far = farthest(&experiment(&shipped, Loss::Squared), 900, 899, &optimum(Loss::Squared));
     assert!(far < 1e-8, "{far:e}");
     // As printed, by hand: nodes that know no common step.
-    let plan = plan("admm", admm(json!({"penalty": 0.2})), 900);
+    let plan = regression(plan("admm", admm(json!({"penalty": 0.2})), 900));
     let experiment = experiment(&plan, Loss::Squared);
     let minimisers: Vec<Minimiser<f64>> = experiment.minimisers(1).unwrap();
     let wiring = experiment.topology(1).unwrap().wiring_at(0).unwrap();
@@ -194,7 +200,7 @@ fn private_variants_keep_their_budget() {
     }
 }
 
-/// A sparing node sends at most as often as it may, says so in few bytes, and pays for what it sent.
+/// A sparing node sends at most as often as it may, and pays for what it sent.
 #[test]
 fn ipp_admm_is_silent_when_it_is_not_worth_it() {
     let more = json!({"threshold": 1e-3, "cutoff": 3, "loss-clip": 2.0});
@@ -217,9 +223,10 @@ fn ipp_admm_is_silent_when_it_is_not_worth_it() {
 fn lost_messages_count_as_silence() {
     let ideal = plan("admm", admm(json!({})), 200);
     let mut reliable = ideal.clone();
-    let link = |loss: f64| json!({"latency": {"model": "uniform", "low": 0.005, "high": 0.02}, "loss": loss});
+    let latency = json!({"model": "uniform", "low": 0.005, "high": 0.02});
+    let link = |loss: f64| json!({"latency": latency, "loss": loss});
     reliable["world"] = json!({"seed": 1, "links": {
-        "delivery": "reliable", "retry": 0.05, "link": link(0.2)}});
+        "delivery": "reliable", "retry": {"timeout": 0.05, "attempts": 32}, "link": link(0.2)}});
     let mut datagram = ideal.clone();
     datagram["world"] = json!({"seed": 1, "deadline": 0.1, "links": {
         "delivery": "datagram", "link": link(0.1)}});
@@ -228,6 +235,7 @@ fn lost_messages_count_as_silence() {
     assert_eq!(last(&ideal)["loss"], last(&reliable)["loss"]);
     let off = last(&datagram)["loss"] - last(&ideal)["loss"];
     assert_eq!(datagram.rounds(), 200.0);
-    assert!(off.abs() < 0.02 && off != 0.0, "{off}");
+    // One message in ten is lost, and what the ends of a link add to their duals differs.
+    assert!(off.abs() < 0.1 && off != 0.0, "{off}");
     assert!(last(&datagram)["consensus-error"] < 1e-6);
 }
