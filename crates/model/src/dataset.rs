@@ -195,6 +195,33 @@ impl<R: Real> Dataset<R> {
         self.norms.0.get_or_init(|| (0..self.records()).map(norm).collect())
     }
 
+    /// The same in double precision.
+    pub fn widened(&self) -> Dataset<f64> {
+        let wide = |values: &[R]| values.iter().map(|v| v.to_f64()).collect();
+        let features = match &self.features {
+            Features::Dense { width, values } => {
+                Features::Dense { width: *width, values: wide(values) }
+            }
+            Features::Sparse { width, starts, columns, values } => Features::Sparse {
+                width: *width,
+                starts: starts.clone(),
+                columns: columns.clone(),
+                values: wide(values),
+            },
+        };
+        let targets = match &self.targets {
+            Targets::None => Targets::None,
+            Targets::Real(values) => Targets::Real(wide(values)),
+            Targets::Sign(values) => Targets::Sign(wide(values)),
+            Targets::Class { classes, of } => Targets::Class { classes: *classes, of: of.clone() },
+            Targets::Tags { tags, starts, of } => {
+                Targets::Tags { tags: *tags, starts: starts.clone(), of: of.clone() }
+            }
+        };
+        let (groups, image) = (self.groups.clone(), self.image);
+        Dataset { features, targets, groups, image, norms: Norms::default() }
+    }
+
     /// The records with these numbers, in this order.
     pub fn select(&self, records: &[usize]) -> Self {
         Self {

@@ -30,6 +30,7 @@ mod part;
 pub mod partition;
 mod row;
 mod softmax;
+pub mod solve;
 pub mod synthetic;
 mod table;
 

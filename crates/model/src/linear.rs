@@ -41,6 +41,26 @@ impl Linear {
         std::iter::once(Part::new("weight", &[self.width])).chain(bias).collect()
     }
 
+    /// The loss.
+    pub fn loss_function(&self) -> Loss {
+        self.loss
+    }
+
+    /// How many features a record has.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Whether a constant is learned as well.
+    pub fn has_intercept(&self) -> bool {
+        self.intercept
+    }
+
+    /// Whether it predicts signs, not numbers.
+    pub fn signs(&self) -> bool {
+        self.loss != Loss::Squared
+    }
+
     fn offset<R: Real>(&self, x: &[R]) -> f64 {
         if self.intercept { x[self.width].to_f64() } else { 0.0 }
     }

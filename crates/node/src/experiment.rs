@@ -1,5 +1,6 @@
 //! A plan that was checked: everything a driver needs to run it.
 
+mod admm;
 mod algorithm;
 mod batches;
 mod charge;
@@ -27,6 +28,7 @@ use crate::plan::{AlgorithmWord, ClipPlan, DataPlan, NoisePlan, Plan, PlanError,
 use learning::Learning;
 use protection::Protection;
 
+pub use admm::{Minimiser, recycling_converges};
 pub use algorithm::Algorithm;
 pub use forecast::{Constant, Constants, Estimated, Forecast, Group, Origin, PaperChoice, Row};
 pub use learning::{Learner, Problem};
@@ -69,8 +71,11 @@ impl Experiment {
             data::check(numbers, plan.network.nodes)?;
             (Algorithm::new(plan, numbers.dimension)?, averaging(plan)?)
         };
-        let experiment = Self { plan: plan.clone(), algorithm, family, kind };
-        experiment.topology(plan.seed)?;
+        let mut experiment = Self { plan: plan.clone(), algorithm, family, kind };
+        let topology = experiment.topology(plan.seed)?;
+        if let (Kind::Learning(learning), Algorithm::Admm) = (&mut experiment.kind, algorithm) {
+            learning.price_minimisers(plan, &topology)?;
+        }
         Ok(experiment)
     }
 
@@ -145,6 +150,12 @@ impl Experiment {
     /// no model, or the numbers are not those of the plan.
     pub fn learners<R: Real>(&self, seed: u64) -> Result<Vec<Learner<R>>, PlanError> {
         self.learning().learners(&self.plan, seed)
+    }
+
+    /// Every node that learns by local minima, with its neighbours, its records, its noise and its
+    /// open ledger. Panics if the plan is for another algorithm, or the numbers are not its.
+    pub fn minimisers<R: Real>(&self, seed: u64) -> Result<Vec<Minimiser<R>>, PlanError> {
+        self.learning().minimisers(&self.plan, &self.topology(seed)?, seed)
     }
 
     /// Where all nodes that learn start. Panics if there is no model.

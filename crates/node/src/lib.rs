@@ -31,10 +31,11 @@ mod private;
 
 pub use experiment::{
     Algorithm, Claim, Constant, Constants, Estimated, Examples, Experiment, Forecast, Group,
-    Learner, Origin, PaperChoice, Problem, Records, Row, schedule_of,
+    Learner, Minimiser, Origin, PaperChoice, Problem, Records, Row, recycling_converges,
+    schedule_of,
 };
 pub use oracle::{Oracle, OracleError};
 pub use private::{
-    AdaptiveClip, Bound, Noise, Private, PrivateGradients, PrivatePoints, PrivateSteps,
-    PrivateVector, TableError,
+    AdaptiveClip, Bound, MinimiserMechanism, MinimiserProtection, Noise, Private, PrivateGradients,
+    PrivateMinimiser, PrivatePoints, PrivateSteps, PrivateVector, Sparing, TableError,
 };

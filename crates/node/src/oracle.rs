@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use undertone_model::solve::SolveError;
 use undertone_privacy::event::Event;
 use undertone_privacy::ledger::{
     Budget, DebitError, Entry, Filter, Guarantee, Header, Ledger, OpenError, Receipt, Store,
@@ -14,7 +15,7 @@ use undertone_privacy::units::{Adjacency, Delta, OutOfRange};
 use undertone_protocol::{Answer, Question};
 use undertone_real::Real;
 
-use crate::private::{Asked, Private, PrivateGradients, PrivatePoints, TableError};
+use crate::private::{Asked, Minimisation, Private, PrivateGradients, PrivatePoints, TableError};
 
 /// Answers a protocol's questions from private data, each answer paid for by the ledger.
 ///
@@ -45,6 +46,9 @@ pub enum OracleError {
     /// The question's numbers make no sense.
     #[error(transparent)]
     Range(#[from] OutOfRange),
+    /// A minimiser is not good enough to be released.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
     /// The node has no data of the kind that is asked for.
     #[error("the protocol asks for {asked}, but the node was set up for {kept}")]
     OtherData {
@@ -99,6 +103,11 @@ impl<R: Real, S: Store> Oracle<R, S> {
             (Question::Point { round, at, from, step, keep }, Private::Points(points)) => {
                 let asked = Asked { round, at: at.get(), from: from.get(), step, keep };
                 answer_point(points, &asked, ledger, key)?
+            }
+            (Question::Primal { round, at, linear, quadratic }, Private::Minimiser(minimiser)) => {
+                let linear = linear.get();
+                let asked = Minimisation { round, at: &at, linear, quadratic };
+                return minimiser.answer(&asked, ledger, key);
             }
             (Question::Vector, Private::Vector(vector, noise)) => {
                 let sensitivity = vector.sensitivity();
@@ -168,7 +177,7 @@ fn answer_point<R: Real, S: Store>(
 }
 
 /// Pays for an event; `None` if the budget does not suffice.
-fn debit<S: Store>(
+pub(crate) fn debit<S: Store>(
     ledger: &mut Ledger<S>,
     event: impl Into<Arc<Event>>,
 ) -> Result<Option<Receipt>, DebitError> {
@@ -180,13 +189,14 @@ fn debit<S: Store>(
 }
 
 /// Post-processing: the protocol's numbers may be narrower.
-fn narrow<R: Real>(released: Released<Vec<f64>>) -> Released<Vec<R>> {
+pub(crate) fn narrow<R: Real>(released: Released<Vec<f64>>) -> Released<Vec<R>> {
     released.map(|values| values.into_iter().map(R::from_f64).collect())
 }
 
 fn other_data<R: Real>(asked: &Question<R>, kept: &Private<R>) -> OracleError {
     let kept = match kept {
         Private::Gradients(gradients) => gradients.kept(),
+        Private::Minimiser(_) => "minimisers",
         Private::Points(_) => "points of a lattice",
         Private::Vector(..) => "a vector",
         Private::Steps(..) => "gradient steps",
@@ -200,6 +210,7 @@ fn name<R: Real>(asked: &Question<R>) -> &'static str {
         Question::Gradient { .. } => "gradients",
         Question::Masked { .. } => "masked gradients",
         Question::Point { .. } => "points of a lattice",
+        Question::Primal { .. } => "minimisers",
         Question::Vector => "a vector",
         Question::Step { .. } => "gradient steps",
     }

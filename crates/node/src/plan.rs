@@ -2,6 +2,7 @@
 //!
 //! Keys are in kebab case and unknown ones are refused. No privacy parameter has a default.
 
+mod admm;
 mod algorithm;
 mod band;
 mod data;
@@ -12,6 +13,7 @@ mod privacy;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use admm::{AdmmPlan, ModeWord, PenaltyPlan};
 pub use algorithm::{
     AlgorithmPlan, AlgorithmWord, DeadlinePlan, DomainPlan, SamplingWord, Speed, StepPlan,
 };

@@ -4,6 +4,7 @@ mod adaptive;
 mod answers;
 mod exposed;
 mod gradients;
+mod minimiser;
 mod points;
 pub(crate) mod printed;
 mod steps;
@@ -28,6 +29,8 @@ use undertone_real::Real;
 pub use adaptive::AdaptiveClip;
 pub(crate) use answers::{AnswerOf, Answers};
 pub use gradients::{PrivateGradients, TableError};
+pub(crate) use minimiser::Minimisation;
+pub use minimiser::{MinimiserMechanism, MinimiserProtection, PrivateMinimiser, Sparing};
 pub(crate) use points::Asked;
 pub use points::PrivatePoints;
 pub use steps::PrivateSteps;
@@ -169,6 +172,8 @@ pub enum Private<R: Real> {
     /// [`Question::Gradient`](undertone_protocol::Question::Gradient), or differences of gradients
     /// or masked ones, as often as there is budget.
     Gradients(PrivateGradients<R>),
+    /// [`Question::Primal`](undertone_protocol::Question::Primal), as often as there is budget.
+    Minimiser(Box<PrivateMinimiser>),
     /// [`Question::Point`](undertone_protocol::Question::Point), as often as there is budget.
     Points(PrivatePoints<R>),
     /// [`Question::Vector`](undertone_protocol::Question::Vector), once.
@@ -207,7 +212,9 @@ impl<R: Real> Private<R> {
     pub fn unit(&self) -> Unit {
         match self {
             Self::Vector(vector, _) => vector.unit(),
-            Self::Gradients(_) | Self::Points(_) | Self::Steps(..) => Unit::Record,
+            Self::Gradients(_) | Self::Minimiser(_) | Self::Points(_) | Self::Steps(..) => {
+                Unit::Record
+            }
         }
     }
 }

@@ -35,6 +35,7 @@
 
 #![deny(missing_docs)]
 
+mod admm;
 mod domain;
 mod dsgd;
 mod gossip;
@@ -60,6 +61,7 @@ mod topology;
 mod two_stage;
 pub mod wire;
 
+pub use admm::{Admm, Penalty, PrAdmm, RAdmm};
 pub use domain::Domain;
 pub use dsgd::Dsgd;
 pub use gossip::Gossip;

@@ -49,6 +49,17 @@ pub enum Question<R> {
         /// How much of its own point a node keeps; zero for one that has none.
         keep: f64,
     },
+    /// The minimiser of the node's objective plus `quadratic/2 |x|^2 + <linear, x>`.
+    Primal {
+        /// For which round: noise may depend on it.
+        round: u64,
+        /// What was sent last: whether a new point is worth sending may depend on it.
+        at: Released<Vec<R>>,
+        /// Of the public terms.
+        linear: Released<Vec<R>>,
+        /// Of the public terms.
+        quadratic: f64,
+    },
     /// The node's own vector.
     Vector,
     /// A projected gradient step from a released point, `Proj(at - step * gradient(at))`.
@@ -65,6 +76,8 @@ pub enum Question<R> {
 /// The oracle's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer<R> {
+    /// Not worth sending, by a test that is paid for.
+    Below,
     /// Some coordinates, paid for.
     Masked(Released<Masked<R>>),
     /// A value that is paid for.
@@ -78,7 +91,7 @@ impl<R: Real> Answer<R> {
     pub fn released(self) -> Option<Released<Vec<R>>> {
         match self {
             Self::Released(value) => Some(value),
-            Self::Masked(_) | Self::Refused => None,
+            Self::Below | Self::Masked(_) | Self::Refused => None,
         }
     }
 }

@@ -49,6 +49,10 @@ fn answer<R: Real>(node: usize, question: &Question<R>, refused: u32) -> Answer<
             let moved = from.get().iter().zip(at.get()).enumerate();
             moved.map(|(k, (from, at))| *from - step * (*at - own(k))).collect()
         }
+        Question::Primal { linear, quadratic, .. } => {
+            let share = R::from_f64(1.0 / (1.0 + quadratic));
+            linear.get().iter().enumerate().map(|(k, l)| share * (own(k) - *l)).collect()
+        }
         Question::Step { at, step, .. } => {
             let step = R::from_f64(*step);
             at.get().iter().enumerate().map(|(k, x)| *x - step * (*x - own(k))).collect()

@@ -119,6 +119,7 @@ where
     let d = experiment.dimension();
     let job = Job { experiment, seed };
     match experiment.algorithm() {
+        Algorithm::Admm => job.minimise::<R>(watch),
         Algorithm::Adp2Sgd { steps } => job.meet::<R>(steps, watch),
         Algorithm::Dsgd { steps } => {
             job.learn(steps, |start: &[R], steps, _| Dsgd::new(start, steps), watch)
@@ -238,6 +239,16 @@ impl Job<'_> {
             (node(&start, steps, &learner), learner.oracle)
         };
         Ok(learners.into_iter().map(split).unzip())
+    }
+
+    /// Nodes that learn by local minima.
+    fn minimise<R: Real>(&self, watch: &mut Watch<'_>) -> Result<Run, RunError> {
+        (watch.record)(self.start());
+        let (topology, seed) = (self.topology()?, self.seed);
+        let nodes = self.experiment.minimisers::<R>(seed);
+        let nodes = nodes.map_err(|source| RunError::Plan { seed, source })?;
+        let (nodes, oracles) = nodes.into_iter().unzip();
+        self.drive(nodes, oracles, topology, watch)
     }
 
     fn topology(&self) -> Result<Topology, RunError> {

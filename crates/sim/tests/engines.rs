@@ -13,9 +13,9 @@ use undertone_privacy::release::Released;
 use undertone_privacy::sampler::{PoissonSampler, Sampler};
 use undertone_privacy::units::{Adjacency, ClipNorm, Delta, Epsilon, Probability, Scale, Unit};
 use undertone_protocol::{
-    Answer, Domain, Dsgd, Gossip, Lattice, Machine, Patience, PrivSgp, PushSum, QDpsgd, QDpsgd2,
-    Question, RunningSum, Sdm, SparsePushSum, Sparsity, StepSize, Steps, Surplus, SurplusGradient,
-    Synchronous, Topology, TwoStage, Wirings,
+    Admm, Answer, Domain, Dsgd, Gossip, Lattice, Machine, Patience, Penalty, PrAdmm, PrivSgp,
+    PushSum, QDpsgd, QDpsgd2, Question, RAdmm, RunningSum, Sdm, SparsePushSum, Sparsity, StepSize,
+    Steps, Surplus, SurplusGradient, Synchronous, Topology, TwoStage, Wirings,
 };
 use undertone_real::Real;
 use undertone_sim::events::{Events, Outcome};
@@ -51,6 +51,10 @@ fn answer<R: Real>(own: &mut Vec<f64>, asked: Question<R>) -> Result<Answer<R>, 
         Question::Point { at, from, step, .. } => {
             let moved = from.get().iter().zip(at.get()).zip(&*own);
             moved.map(|((from, x), v)| *from - R::from_f64(step) * (*x - R::from_f64(*v))).collect()
+        }
+        Question::Primal { linear, quadratic, .. } => {
+            let share = R::from_f64(1.0 / (1.0 + quadratic));
+            linear.get().iter().zip(&*own).map(|(l, v)| share * (R::from_f64(*v) - *l)).collect()
         }
         Question::Step { at, step, .. } => {
             let moved = at.get().iter().zip(&*own);
@@ -187,6 +191,20 @@ i5!(
     |_| TwoStage::new(DIMENSION, Domain::Ball { radius: 20.0 }, 6, 0.9),
     topology(Schedule::Exponential { nodes: N })
 );
+
+fn ring() -> Topology {
+    topology(Schedule::Fixed(Family::Ring { nodes: N }.build(1).unwrap()))
+}
+
+fn admm<R: Real>(node: u32) -> Admm<R> {
+    let wiring = ring().wiring_at(0).unwrap();
+    let heard = wiring.around(NodeId(node)).heard;
+    Admm::new(&start::<R>(), heard, Penalty { first: 0.3, growth: 1.1 }, ROUNDS - 1)
+}
+
+i5!(i5_admm, admm, ring());
+i5!(i5_pr_admm, |node| admm(node).ignoring(PrAdmm::new(2.0)), ring());
+i5!(i5_r_admm, |node| admm(node).with_dual_step(0.2).recycling(RAdmm::new(0.5)), ring());
 
 fn steps() -> Steps {
     Steps::new(8, StepSize::Decaying { first: 0.5, power: 0.5 }, 2.0).with_momentum(0.2)

@@ -23,6 +23,7 @@ const fn peer(name: &'static str, packages: &'static [&'static str], module: &'s
 
 const PEERS: &[Peer] = &[
     peer("numpy", &["numpy", "scipy"], "numpy"),
+    Peer { parallel: true, ..peer("admm", &["numpy", "scipy"], "scipy") },
     Peer { parallel: true, ..peer("scipy", &["numpy", "scipy"], "scipy") },
     Peer { parallel: true, ..peer("jax", &["jax"], "jax") },
     peer("dp_accounting", &["dp-accounting==0.6.0"], "dp_accounting"),

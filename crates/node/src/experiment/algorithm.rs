@@ -14,6 +14,8 @@ pub enum Algorithm {
         /// The steps.
         steps: Steps,
     },
+    /// [`Admm`](undertone_protocol::Admm) and its relatives.
+    Admm,
     /// [`Dsgd`](undertone_protocol::Dsgd), also with noise.
     Dsgd {
         /// The steps.
@@ -111,7 +113,7 @@ impl Algorithm {
         let mixes = quantised || two_stage || is(&[Word::Dp2Sgd, Word::Dsgd, Word::Gossip]);
         let mixes = mixes || is(&[Word::Sdm]);
         let printable = two_stage || is(&[Word::PrivSgpVr, Word::QDpsgd2]);
-        let learns = name.learns();
+        let learns = name.learns() && !name.minimises();
         let heavy = learns && !is(&[Word::QDpsgd2]);
         let modelled = two_stage && plan.model.is_some();
         for (key, given, taken) in [
@@ -131,6 +133,7 @@ impl Algorithm {
             ("algorithm.transmit", written.transmit.is_some(), is(&[Word::Sdm])),
             ("algorithm.deadline", written.deadline.is_some(), quantised),
             ("algorithm.domain", written.domain.is_some(), modelled),
+            ("algorithm.admm", written.admm.is_some(), name.minimises()),
             ("network.weights", plan.network.weights.is_some(), mixes),
             ("network.lazy", plan.network.lazy.is_some(), mixes),
         ] {
@@ -156,6 +159,17 @@ impl Algorithm {
         use AlgorithmWord as Word;
         let written = &plan.algorithm;
         Ok(match written.name {
+            Word::Admm
+            | Word::Dvp
+            | Word::IppAdmm
+            | Word::MAdmm
+            | Word::MrAdmm
+            | Word::PpAdmm
+            | Word::PrAdmmIteration
+            | Word::PrAdmmPeriodic
+            | Word::PrivateMrAdmm
+            | Word::PrivateRAdmm
+            | Word::RAdmm => Algorithm::Admm,
             Word::Adp2Sgd => Algorithm::Adp2Sgd { steps: steps(plan)? },
             Word::Dp2Sgd | Word::Dsgd => Algorithm::Dsgd { steps: steps(plan)? },
             Word::PrivSgp | Word::PrivSgpVr => {

@@ -9,8 +9,10 @@ use undertone_model::{Dataset, Objective, Tabled};
 use undertone_privacy::ledger::Tally;
 use undertone_privacy::noise::Key;
 use undertone_privacy::sampler::Sampler;
+use undertone_protocol::Topology;
 use undertone_real::Real;
 
+use super::admm::{self, Minimiser, Prices};
 use super::algorithm::gradient_rounds;
 use super::batches::Batches;
 use super::model::Described;
@@ -30,6 +32,8 @@ pub(super) struct Learning {
     algorithm: Algorithm,
     /// What was computed already; many nodes are alike.
     priced: Mutex<BTreeMap<Terms, Arc<Priced>>>,
+    /// The same for minima.
+    prices: Prices,
     /// What is claimed for every node, with the plan's seed.
     claims: Vec<Option<Claim>>,
 }
@@ -58,7 +62,11 @@ pub struct Problem<'a, R: Real> {
 
 impl Learning {
     pub(super) fn new(plan: &Plan, records: Option<Records>) -> Result<Self, PlanError> {
-        checked::check(plan)?;
+        if plan.algorithm.name.minimises() {
+            admm::check(plan)?;
+        } else {
+            checked::check(plan)?;
+        }
         let records = match records {
             Some(records) => records,
             None => Records::drawn(plan)?.ok_or_else(|| {
@@ -88,9 +96,13 @@ impl Learning {
         let model = Described::new(plan.model.as_ref().expect("learning"), &examples.train)?;
         check_metrics(plan, examples.train.targets())?;
         let split = split(plan, examples)?;
-        let priced = Mutex::default();
+        let (priced, prices, claims) = (Mutex::default(), Prices::default(), Vec::new());
         let algorithm = Algorithm::new(plan, model.dimension())?;
-        let mut learning = Self { records, split, model, algorithm, priced, claims: Vec::new() };
+        let mut learning = Self { records, split, model, algorithm, priced, prices, claims };
+        if algorithm == Algorithm::Admm {
+            // What that costs depends on who hears whom, too.
+            return Ok(learning);
+        }
         let sizes = learning.deal::<R>(plan, plan.seed)?;
         let claim = |(node, part): (u32, &Vec<usize>)| {
             learning.price(plan, node, part.len()).map(|(priced, _)| priced.claim)
@@ -215,6 +227,47 @@ impl Learning {
                 Private::Steps(steps.within(domain), priced.noises().into())
             }
         })
+    }
+
+    /// Prices what nodes do that learn by local minima, for all of them.
+    pub(super) fn price_minimisers(
+        &mut self,
+        plan: &Plan,
+        topology: &Topology,
+    ) -> Result<(), PlanError> {
+        let parts = match self.records.precision() {
+            Precision::F32 => self.deal::<f32>(plan, plan.seed)?,
+            Precision::F64 => self.deal::<f64>(plan, plan.seed)?,
+        };
+        let (model, around) = (self.model.linear()?, admm::neighbours(plan, topology)?);
+        let sizes: Vec<_> = parts.iter().zip(&around).map(|(p, a)| (p.len(), a.len())).collect();
+        admm::check_condition(plan, &model, &sizes, topology)?;
+        let claim = |(node, sizes): (u32, &(usize, usize))| {
+            let own = own_budget(plan, node);
+            let own = own.as_ref().map(|(own, key)| (*own, key.as_str()));
+            self.prices.of(plan, &model, node, *sizes, own).map(|priced| priced.claim())
+        };
+        self.claims = (0..).zip(&sizes).map(claim).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    pub(super) fn minimisers<R: Real>(
+        &self,
+        plan: &Plan,
+        topology: &Topology,
+        seed: u64,
+    ) -> Result<Vec<Minimiser<R>>, PlanError> {
+        let train = &examples::<R>(&self.records).train;
+        let (model, around) = (self.model.linear()?, admm::neighbours(plan, topology)?);
+        let start = self.initial::<R>(seed);
+        let open = |((node, part), around): ((u32, Vec<usize>), Vec<_>)| {
+            let own = own_budget(plan, node);
+            let own = own.as_ref().map(|(own, key)| (*own, key.as_str()));
+            let sizes = (part.len(), around.len());
+            let priced = self.prices.of(plan, &model, node, sizes, own)?;
+            priced.open(plan, node, (&start, &around), (&model, &train.select(&part)), seed)
+        };
+        (0..).zip(self.deal::<R>(plan, seed)?).zip(around).map(open).collect()
     }
 
     /// The records of every node, of which there are enough for a batch.

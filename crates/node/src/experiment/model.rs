@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use undertone_model::dataset::Targets;
 use undertone_model::network::{Activation, Layer, Stem};
-use undertone_model::{Dataset, Loss, Model, Network, Tabled};
+use undertone_model::{Dataset, Linear, Loss, Model, Network, Tabled};
 use undertone_real::Real;
 
 use crate::plan::PlanError;
@@ -170,6 +170,23 @@ impl Described {
 
     pub(super) fn dimension(&self) -> usize {
         self.0.dimension()
+    }
+
+    /// The model of one score that it is, which local minima need.
+    pub(super) fn linear(&self) -> Result<Linear, PlanError> {
+        let (features, intercept, loss) = match self.0 {
+            Model::Linear { features, intercept } => (features, intercept, Loss::Squared),
+            Model::Logistic { features, intercept } => (features, intercept, Loss::Logistic),
+            Model::SmoothedHinge { features, intercept, width } => {
+                (features, intercept, Loss::SmoothedHinge { width })
+            }
+            _ => {
+                let message = "ADMM needs a convex loss of one score; take logistic, \
+                               smoothed-hinge or linear";
+                return Err(PlanError::new("model.kind", message));
+            }
+        };
+        Ok(Linear::new(features, intercept, loss))
     }
 
     pub(super) fn objective<R: Real>(&self) -> Arc<dyn Tabled<R>> {

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use undertone_protocol::StepSize;
 
+use super::AdmmPlan;
+
 /// `[algorithm]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -59,6 +61,9 @@ pub struct AlgorithmPlan {
     /// Where the points of a model stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<DomainPlan>,
+    /// What ADMM and its relatives take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admm: Option<AdmmPlan>,
 }
 
 /// The algorithms.
@@ -68,17 +73,37 @@ pub enum AlgorithmWord {
     /// Descent by meetings of two (Xu, Zhang, Wang 2021).
     #[serde(rename = "adp2-sgd")]
     Adp2Sgd,
+    /// Consensus by penalties, without noise.
+    Admm,
     /// Noisy gradient descent with symmetric weights (Yu and others 2021).
     #[serde(rename = "dp2-sgd")]
     Dp2Sgd,
     /// The same without noise.
     Dsgd,
+    /// ADMM with noise in the dual variable (Zhang and Zhu 2017).
+    Dvp,
     /// Averaging with symmetric weights.
     Gossip,
+    /// PP-ADMM that sends only what is worth it.
+    IppAdmm,
+    /// ADMM with noise in the penalty (Zhang, Khalili, Liu 2018).
+    MAdmm,
+    /// R-ADMM with a growing penalty, without noise.
+    MrAdmm,
+    /// ADMM with noise on what is sent, or in the objective.
+    PpAdmm,
+    /// ADMM with noise that falls from round to round.
+    PrAdmmIteration,
+    /// The same, falling after every period.
+    PrAdmmPeriodic,
     /// Paper 003's gradient push, without variance reduction.
     PrivSgp,
     /// The same with a noisy mean of remembered gradients.
     PrivSgpVr,
+    /// MR-ADMM with noise in the objective.
+    PrivateMrAdmm,
+    /// R-ADMM with noise in the objective.
+    PrivateRAdmm,
     /// Averaging over directed graphs.
     PushSum,
     /// Paper 000's descent with quantised messages.
@@ -87,6 +112,8 @@ pub enum AlgorithmWord {
     /// The same with noise on the lattice.
     #[serde(rename = "q-dpsgd-2")]
     QDpsgd2,
+    /// ADMM whose every second step recycles what is known, without noise.
+    RAdmm,
     /// Push-sum over links that lose messages.
     RunningSum,
     /// Descent that sends a random part of every change (Zhang and others 2020).
@@ -102,9 +129,10 @@ pub enum AlgorithmWord {
 }
 
 impl AlgorithmWord {
-    /// Whether it takes gradients of a model and can do nothing else.
+    /// Whether it learns a model and can do nothing else.
     pub fn learns(self) -> bool {
         match self {
+            name if name.minimises() => true,
             Self::Adp2Sgd
             | Self::Dp2Sgd
             | Self::Dsgd
@@ -114,18 +142,21 @@ impl AlgorithmWord {
             | Self::QDpsgd2
             | Self::Sdm
             | Self::SurplusGradient => true,
-            Self::Gossip
-            | Self::PushSum
-            | Self::RunningSum
-            | Self::SparsePushSum
-            | Self::Surplus
-            | Self::TwoStage => false,
+            _ => false,
         }
     }
 
     /// Whether it can do so.
     pub fn takes_model(self) -> bool {
         self.learns() || self == Self::TwoStage
+    }
+
+    /// Whether it learns by local minima, not by gradient steps.
+    pub fn minimises(self) -> bool {
+        use AlgorithmWord::*;
+        let recycled = matches!(self, MrAdmm | PrivateMrAdmm | PrivateRAdmm | RAdmm);
+        let output = matches!(self, IppAdmm | PpAdmm | PrAdmmIteration | PrAdmmPeriodic);
+        recycled || output || matches!(self, Admm | Dvp | MAdmm)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Objective perturbation: the noise is a linear term of the objective that is minimised.
 
 use super::{ReleaseError, check_dimension, check_event, erase, noise_stream};
-use crate::event::{Event, Gaussian, ObjectiveNoise, ObjectivePerturbation};
+use crate::event::{Event, ObjectiveNoise, ObjectivePerturbation};
 use crate::ledger::Receipt;
-use crate::noise::{Key, StreamId, fill_gaussian, fill_knorm};
+use crate::noise::{Key, fill_gaussian, fill_knorm, fill_knorm_pair};
 use crate::release::Released;
 
 /// Draws the random linear term, then lets the minimiser out.
@@ -12,9 +12,9 @@ use crate::release::Released;
 ///
 /// With `output` unset the release is [`Event::ObjectivePerturbation`], and the caller vouches that
 /// it is the exact unconstrained minimiser of the objective that the event describes. A solver that
-/// only brings the gradient below `beta` is within `beta / m` of it; set `output` to Gaussian noise
-/// for a sensitivity of `2 beta / m` and both parts are charged (theory A3), which holds for every
-/// solver that keeps its tolerance.
+/// only brings the gradient below `beta` is within `beta / m` of it; set `output` to noise for a
+/// sensitivity of `2 beta / m` and both parts are charged (theory A3), which holds for every solver
+/// that keeps its tolerance. K-norm noise in both places is pure privacy.
 ///
 /// # References
 ///
@@ -25,7 +25,7 @@ pub struct ObjectivePerturbationMechanism {
     /// The objective and its linear term.
     pub objective: ObjectivePerturbation,
     /// Noise on the minimiser, for a solver with a tolerance.
-    pub output: Option<Gaussian>,
+    pub output: Option<ObjectiveNoise>,
     /// Number of coordinates.
     pub dimension: u64,
 }
@@ -36,33 +36,65 @@ impl ObjectivePerturbationMechanism {
         let objective = Event::ObjectivePerturbation(self.objective);
         match self.output {
             None => objective,
-            Some(noise) => Event::Composed(vec![objective, Event::Gaussian(noise)]),
+            Some(noise) => Event::Composed(vec![
+                objective,
+                match noise {
+                    ObjectiveNoise::Gaussian(noise) => Event::Gaussian(noise),
+                    ObjectiveNoise::KNorm(noise) => Event::KNorm(noise),
+                },
+            ]),
         }
     }
 
     /// Draws the linear term that the receipt pays for, from its noise stream.
     pub fn perturb(&self, receipt: Receipt, key: &Key) -> Result<Perturbation, ReleaseError> {
         check_event(&receipt, self.event())?;
-        if let ObjectiveNoise::KNorm(noise) = &self.objective.noise {
-            check_dimension(noise.dimension, self.dimension as usize)?;
+        for noise in std::iter::once(&self.objective.noise).chain(&self.output) {
+            if let ObjectiveNoise::KNorm(noise) = noise {
+                check_dimension(noise.dimension, self.dimension as usize)?;
+            }
         }
         let (id, d) = (noise_stream(&receipt), self.dimension as usize);
         let mut term = vec![0.0; d];
-        match &self.objective.noise {
-            ObjectiveNoise::Gaussian(noise) => {
+        let output = match (&self.objective.noise, &self.output) {
+            (ObjectiveNoise::Gaussian(noise), None) => {
                 fill_gaussian(key, id, noise.sigma.get(), &mut term);
+                None
             }
-            ObjectiveNoise::KNorm(noise) => fill_knorm(key, id, noise.rate.get(), &mut term),
-        }
-        Ok(Perturbation { term, output: self.output.map(|noise| second_half(key, id, noise, d)) })
+            (ObjectiveNoise::KNorm(noise), None) => {
+                fill_knorm(key, id, noise.rate.get(), &mut term);
+                None
+            }
+            (ObjectiveNoise::KNorm(first), Some(ObjectiveNoise::KNorm(second))) => {
+                let mut output = vec![0.0; d];
+                let rates = [first.rate.get(), second.rate.get()];
+                fill_knorm_pair(key, id, rates, [&mut term, &mut output]);
+                Some(output)
+            }
+            (noise, Some(ObjectiveNoise::Gaussian(second))) => {
+                match noise {
+                    ObjectiveNoise::Gaussian(noise) => {
+                        fill_gaussian(key, id, noise.sigma.get(), &mut term);
+                    }
+                    ObjectiveNoise::KNorm(noise) => {
+                        fill_knorm(key, id, noise.rate.get(), &mut term);
+                    }
+                }
+                // Of the same stream beyond what the linear term read.
+                let mut both = vec![0.0; 2 * d];
+                fill_gaussian(key, id, second.sigma.get(), &mut both);
+                Some(both.split_off(d))
+            }
+            (ObjectiveNoise::Gaussian(noise), Some(ObjectiveNoise::KNorm(second))) => {
+                let mut output = vec![0.0; d];
+                let rates = [1.0, second.rate.get()];
+                fill_knorm_pair(key, id, rates, [&mut term, &mut output]);
+                fill_gaussian(key, id, noise.sigma.get(), &mut term);
+                Some(output)
+            }
+        };
+        Ok(Perturbation { term, output })
     }
-}
-
-/// Noise of the same stream beyond what the linear term read.
-fn second_half(key: &Key, id: StreamId, noise: Gaussian, dimension: usize) -> Vec<f64> {
-    let mut both = vec![0.0; 2 * dimension];
-    fill_gaussian(key, id, noise.sigma.get(), &mut both);
-    both.split_off(dimension)
 }
 
 /// A linear term waiting for its minimiser. Whoever knows the term can undo the perturbation, so it

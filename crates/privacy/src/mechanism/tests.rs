@@ -179,7 +179,8 @@ fn objective_perturbation_draws_its_term_and_its_output_noise_apart() {
     let term = Gaussian { sensitivity: one(), sigma: scale(2.0) };
     let noise = ObjectiveNoise::Gaussian(term);
     let objective = ObjectivePerturbation { noise, curvature: scale(1e-3), sign_definite: true };
-    let output = Some(Gaussian { sensitivity: one(), sigma: scale(3.0) });
+    let output = Gaussian { sensitivity: one(), sigma: scale(3.0) };
+    let output = Some(ObjectiveNoise::Gaussian(output));
     let mechanism = ObjectivePerturbationMechanism { objective, output, dimension: 50_000 };
     let draw = mechanism.perturb(ledger.debit(mechanism.event()).unwrap(), &key).unwrap();
     fits(draw.term(), 4.0, 3.0, |x| normal_cdf(x / 2.0));
@@ -196,6 +197,29 @@ fn objective_perturbation_draws_its_term_and_its_output_noise_apart() {
     let exact = ObjectivePerturbationMechanism { objective, output: None, dimension: 3 };
     let draw = exact.perturb(ledger.debit(exact.event()).unwrap(), &key).unwrap();
     assert_eq!(draw.release(vec![1.0, 2.0, 3.0]).unwrap().get(), &[1.0, 2.0, 3.0]);
+}
+
+/// A K-norm vector of rate a in d coordinates has squared norm d (d + 1)/a^2 on average.
+#[test]
+fn objective_perturbation_with_knorm_noise_in_both_places() {
+    let (mut ledger, key) = (ledger(), Key::from_seed(19));
+    let d = 20_000_u64;
+    let noise =
+        |rate| ObjectiveNoise::KNorm(KNorm { sensitivity: one(), rate: scale(rate), dimension: d });
+    let objective =
+        ObjectivePerturbation { noise: noise(2.0), curvature: scale(1e-3), sign_definite: true };
+    let mechanism =
+        ObjectivePerturbationMechanism { objective, output: Some(noise(5.0)), dimension: d };
+    let draw = mechanism.perturb(ledger.debit(mechanism.event()).unwrap(), &key).unwrap();
+    let b = draw.term().to_vec();
+    let released = draw.release(vec![0.0; d as usize]).unwrap().into_inner();
+    let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    // A radius is Gamma(d), so it is d to within a few roots of d.
+    assert!((norm(&b) * 2.0 - d as f64).abs() < Z * (d as f64).sqrt());
+    assert!((norm(&released) * 5.0 - d as f64).abs() < Z * (d as f64).sqrt());
+    let product: f64 = b.iter().zip(&released).map(|(x, y)| x * y).sum();
+    let correlation = product / (norm(&b) * norm(&released)) * (d as f64).sqrt();
+    assert!(correlation.abs() < Z, "{correlation}");
 }
 
 /// Invariant I4: the receipt's number names the noise stream.

@@ -23,7 +23,30 @@ pub fn fill_knorm(key: &Key, id: StreamId, rate: f64, out: &mut [f64]) {
     // The direction reads the ChaCha8 keystream of this id and the radius its ChaCha20 keystream,
     // so the two are independent.
     fill_gaussian(key, id, 1.0, out);
-    let radius = gamma(&mut Stream::new(key, id), out.len() as f64) / rate;
+    stretch(&mut Stream::new(key, id), rate, out);
+}
+
+/// Overwrites two vectors of the same length with independent noise of one stream, each with its
+/// rate; otherwise as [`fill_knorm`].
+pub fn fill_knorm_pair(key: &Key, id: StreamId, rates: [f64; 2], out: [&mut [f64]; 2]) {
+    let [first, second] = out;
+    if first.is_empty() {
+        return;
+    }
+    let mut both = vec![0.0; first.len() + second.len()];
+    fill_gaussian(key, id, 1.0, &mut both);
+    first.copy_from_slice(&both[..first.len()]);
+    second.copy_from_slice(&both[first.len()..]);
+    both.fill(0.0);
+    std::hint::black_box(&mut both);
+    let mut stream = Stream::new(key, id);
+    stretch(&mut stream, rates[0], first);
+    stretch(&mut stream, rates[1], second);
+}
+
+/// Gives a direction its length.
+fn stretch(stream: &mut Stream, rate: f64, out: &mut [f64]) {
+    let radius = gamma(stream, out.len() as f64) / rate;
     let norm = out.iter().map(|x| x * x).sum::<f64>().sqrt();
     for x in out {
         *x *= radius / norm;

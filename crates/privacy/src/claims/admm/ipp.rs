@@ -46,15 +46,17 @@ pub fn split(test: Epsilon, cutoff: u64) -> Result<(Epsilon, Epsilon), OutOfRang
     Ok((Epsilon::new(first)?, Epsilon::new(test.get() - first)?))
 }
 
-/// How far one record moves the loss-only query: `2C/n + ((n-1)/n) dx` when it is replaced,
-/// `C/n + dx` when it is added or removed, where `dx` is how far it moves the returned point.
+/// How far one record moves the loss-only query: `2C/n + ((n-1)/n) V dx` when it is replaced,
+/// `C/n + V dx` when it is added or removed, where `dx` is how far it moves the returned point and
+/// `V` bounds how fast a loss changes with it.
 pub fn query_sensitivity(
     problem: &Subproblem,
     loss_clip: Scale,
 ) -> Result<Sensitivity, OutOfRange> {
     let (n, clip) = (problem.records as f64, loss_clip.get());
-    let add_remove = clip / n + problem.shift(Adjacency::AddRemove)?;
-    let replace = 2.0 * clip / n + (n - 1.0) / n * problem.shift(Adjacency::Replace)?;
+    let moved = |adjacency| Ok(problem.lipschitz.get() * problem.shift(adjacency)?);
+    let add_remove = clip / n + moved(Adjacency::AddRemove)?;
+    let replace = 2.0 * clip / n + (n - 1.0) / n * moved(Adjacency::Replace)?;
     Sensitivity::both(add_remove, replace)
 }
 

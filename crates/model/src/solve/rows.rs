@@ -1,0 +1,238 @@
+//! Records as the solver reads them: shortened, with signs multiplied in and the intercept beside.
+
+use undertone_matrix::{Mat, Packing, multiply_add};
+
+use super::kernel::{Curve, LANES, Sum, settle};
+use crate::dataset::{Dataset, Features, Targets};
+use crate::linear::Linear;
+use crate::objective::factor;
+use crate::row::Row;
+
+/// Records of one node.
+pub(super) struct Rows {
+    dimension: usize,
+    records: usize,
+    store: Store,
+    /// What is subtracted from scores; empty for signs, which are in the rows.
+    targets: Vec<f64>,
+    /// At least the norm of every row.
+    longest: f64,
+}
+
+enum Store {
+    /// Rows of `stride` numbers, of which the last ones are zero.
+    Dense {
+        stride: usize,
+        values: Vec<f64>,
+    },
+    Sparse {
+        starts: Vec<usize>,
+        columns: Vec<u32>,
+        values: Vec<f64>,
+    },
+}
+
+/// Rows of a block of second derivatives.
+const BLOCK: usize = 256;
+/// Records of a sparse sum between compensated additions.
+const PART: usize = 256;
+
+impl Rows {
+    pub(super) fn new(model: &Linear, data: &Dataset<f64>, bound: f64) -> Self {
+        let (width, intercept) = (data.width(), model.has_intercept());
+        assert_eq!(width, model.width(), "features of a record");
+        let dimension = width + usize::from(intercept);
+        let records = data.records();
+        let (signs, targets): (Option<&[f64]>, Vec<f64>) = match (data.targets(), model.signs()) {
+            (Targets::Sign(signs), true) => (Some(signs), Vec::new()),
+            (Targets::Real(numbers), false) => (None, numbers.clone()),
+            _ => panic!("the targets are not those of the model"),
+        };
+        // A record that is not finite is zero; a sign changes no norm.
+        let scale = |n: usize| {
+            let norm = Row::of(data, n).squared_norm();
+            factor::<f64>(norm, bound).unwrap_or(0.0)
+        };
+        let sign = |n: usize| signs.map_or(1.0, |signs| signs[n]);
+        let times = |v: f64, scale: f64| if scale == 0.0 { 0.0 } else { v * scale };
+        let store = match data.features() {
+            Features::Dense { .. } => {
+                let stride = dimension.next_multiple_of(LANES);
+                let mut values = vec![0.0; records * stride];
+                for (n, row) in values.chunks_exact_mut(stride).enumerate() {
+                    let (scale, sign) = (scale(n), sign(n));
+                    for (k, v) in Row::of(data, n).stored() {
+                        row[k] = times(v, scale) * sign;
+                    }
+                    if intercept {
+                        row[width] = sign;
+                    }
+                }
+                Store::Dense { stride, values }
+            }
+            Features::Sparse { .. } => {
+                let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+                for n in 0..records {
+                    let (scale, sign) = (scale(n), sign(n));
+                    for (k, v) in Row::of(data, n).stored() {
+                        columns.push(k as u32);
+                        values.push(times(v, scale) * sign);
+                    }
+                    if intercept {
+                        columns.push(width as u32);
+                        values.push(sign);
+                    }
+                    starts.push(values.len());
+                }
+                Store::Sparse { starts, columns, values }
+            }
+        };
+        let longest = (bound * bound + f64::from(u8::from(intercept))).sqrt() * (1.0 + 1e-12);
+        let longest = if bound.is_finite() { longest } else { Self::measured(&store) };
+        Self { dimension, records, store, targets, longest }
+    }
+
+    /// Where nothing is shortened.
+    fn measured(store: &Store) -> f64 {
+        let norm = |row: &[f64]| row.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let most = match store {
+            Store::Dense { stride, values } => {
+                values.chunks_exact(*stride).map(norm).fold(0.0, f64::max)
+            }
+            Store::Sparse { starts, values, .. } => {
+                starts.windows(2).map(|w| norm(&values[w[0]..w[1]])).fold(0.0, f64::max)
+            }
+        };
+        most * (1.0 + 1e-9)
+    }
+
+    pub(super) fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    pub(super) fn records(&self) -> usize {
+        self.records
+    }
+
+    pub(super) fn longest(&self) -> f64 {
+        self.longest
+    }
+
+    /// How many additions follow each other in a score, at most.
+    pub(super) fn chain(&self) -> usize {
+        match &self.store {
+            Store::Dense { stride, .. } => stride / LANES,
+            Store::Sparse { starts, .. } => {
+                starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0)
+            }
+        }
+    }
+
+    pub(super) fn loss(&self, record: usize, x: &[f64], curve: &Curve) -> f64 {
+        let score = self.score(record, x);
+        curve.value(score - self.targets.get(record).copied().unwrap_or(0.0))
+    }
+
+    fn score(&self, record: usize, x: &[f64]) -> f64 {
+        match &self.store {
+            Store::Dense { stride, values } => {
+                let row = &values[record * stride..][..self.dimension];
+                row.iter().zip(x).map(|(v, x)| v * x).sum()
+            }
+            Store::Sparse { starts, columns, values } => {
+                let range = starts[record]..starts[record + 1];
+                let columns = &columns[range.clone()];
+                values[range].iter().zip(columns).map(|(v, k)| v * x[*k as usize]).sum()
+            }
+        }
+    }
+
+    /// Writes the sum of the derivatives and all margins; gives the sum of the absolute slopes.
+    pub(super) fn gradient(
+        &self,
+        x: &[f64],
+        curve: &Curve,
+        margins: &mut Vec<f64>,
+        out: &mut [f64],
+    ) -> f64 {
+        margins.resize(self.records, 0.0);
+        match &self.store {
+            Store::Dense { stride, values } => {
+                let mut padded = vec![0.0; 2 * stride];
+                let (wide, sum) = padded.split_at_mut(*stride);
+                wide[..x.len()].copy_from_slice(x);
+                let (curve, targets) = (*curve, &self.targets);
+                let pass = Sum { curve, values, targets, x: wide, margins, out: sum };
+                let slopes = pass.run();
+                out.copy_from_slice(&sum[..x.len()]);
+                slopes
+            }
+            Store::Sparse { starts, columns, values } => {
+                let (mut part, mut lost) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+                out.fill(0.0);
+                let mut slopes = 0.0;
+                for (n, margin) in margins.iter_mut().enumerate() {
+                    let target = self.targets.get(n).copied().unwrap_or(0.0);
+                    *margin = self.score(n, x) - target;
+                    let slope = curve.slope(*margin);
+                    slopes += slope.abs();
+                    let range = starts[n]..starts[n + 1];
+                    for (v, k) in values[range.clone()].iter().zip(&columns[range]) {
+                        let part = &mut part[*k as usize];
+                        *part = slope.mul_add(*v, *part);
+                    }
+                    if n % PART == PART - 1 {
+                        settle(&mut part, out, &mut lost);
+                    }
+                }
+                settle(&mut part, out, &mut lost);
+                out.iter_mut().zip(&lost).for_each(|(out, lost)| *out += lost);
+                slopes
+            }
+        }
+    }
+
+    /// Writes the second derivatives at the point of the margins, times a weight, row by row.
+    pub(super) fn hessian(
+        &self,
+        curve: &Curve,
+        weight: f64,
+        margins: &[f64],
+        packing: &mut Packing<f64>,
+        out: &mut [f64],
+    ) {
+        let d = self.dimension;
+        out.fill(0.0);
+        match &self.store {
+            Store::Dense { stride, values } => {
+                let (mut scaled, mut sum) = (Vec::new(), vec![0.0; stride * stride]);
+                for (rows, margins) in values.chunks(BLOCK * stride).zip(margins.chunks(BLOCK)) {
+                    scaled.clear();
+                    for (row, margin) in rows.chunks_exact(*stride).zip(margins) {
+                        let bend = weight * curve.bend(*margin);
+                        scaled.extend(row.iter().map(|v| bend * v));
+                    }
+                    let [left, right] =
+                        [rows, &scaled].map(|rows| Mat::new(rows, margins.len(), *stride));
+                    multiply_add(left.t(), right, &mut sum, packing);
+                }
+                for (out, sum) in out.chunks_exact_mut(d).zip(sum.chunks_exact(*stride)) {
+                    out.copy_from_slice(&sum[..d]);
+                }
+            }
+            Store::Sparse { starts, columns, values } => {
+                for (n, margin) in margins.iter().enumerate() {
+                    let bend = weight * curve.bend(*margin);
+                    let range = starts[n]..starts[n + 1];
+                    let (columns, values) = (&columns[range.clone()], &values[range]);
+                    for (i, v) in columns.iter().zip(values) {
+                        let row = &mut out[*i as usize * d..][..d];
+                        for (j, u) in columns.iter().zip(values) {
+                            row[*j as usize] += bend * v * u;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
