@@ -5,19 +5,19 @@
 //! No sum runs over nodes, so the bits do not depend on who did what (invariant I5).
 
 mod meeting;
+mod passes;
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, RwLock};
 
 use rayon::prelude::*;
-use undertone_graph::NodeId;
 use undertone_protocol::{
-    Answer, Letter, Letters, Mail, MailPart, Neighbourhood, Question, Synchronous, TopologyError,
-    Wiring, Wirings, wire,
+    Answer, Mail, MailPart, Question, Synchronous, TopologyError, Wiring, Wirings,
 };
 use undertone_real::Real;
 
 use self::meeting::{Claims, Meeting};
+use self::passes::{Hearing, Sending};
 
 /// What was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -328,74 +328,6 @@ where
         let mut failed = self.failed.lock().expect(UNBROKEN);
         if failed.as_ref().is_none_or(|(other, _)| node < *other) {
             *failed = Some((node, error));
-        }
-    }
-}
-
-/// Some nodes write their messages.
-struct Sending<'a, 'm, P, R> {
-    nodes: &'a mut [P],
-    part: &'a mut MailPart<'m, R>,
-    /// The first node of the part.
-    first: usize,
-    /// Where in the part these nodes begin.
-    offset: usize,
-    wiring: &'a Wiring,
-    round: u64,
-}
-
-impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Sending<'_, '_, P, R> {
-    type Output = Traffic;
-
-    #[inline(always)]
-    fn call(self) -> Traffic {
-        let mut sent = Traffic::default();
-        for (k, node) in self.nodes.iter_mut().enumerate() {
-            let k = self.offset + k;
-            let around = self.wiring.around(NodeId((self.first + k) as u32));
-            node.send(self.round, &around, &mut self.part.slot(k));
-            let hearers = around.hearers.len();
-            sent.messages += hearers as u64;
-            sent.bytes += (hearers * wire::size(&self.part.letters().get(k))) as u64;
-        }
-        sent
-    }
-}
-
-/// Some nodes read theirs.
-struct Hearing<'a, P, R> {
-    nodes: &'a mut [P],
-    mail: &'a [Letters<'a, R>],
-    shift: u32,
-    first: usize,
-    wiring: &'a Wiring,
-    round: u64,
-}
-
-impl<'a, P: Synchronous<R>, R: Real> Hearing<'a, P, R> {
-    #[inline(always)]
-    fn heard_by(
-        &self,
-        around: &Neighbourhood<'a>,
-    ) -> impl Iterator<Item = (NodeId, Letter<'a, R>)> {
-        let (mail, shift) = (self.mail, self.shift);
-        let letters = around.heard.iter().map(move |&from| {
-            let (piece, idx) = (from.idx() >> shift, from.idx() & ((1 << shift) - 1));
-            (from, mail[piece].get(idx))
-        });
-        letters.filter(|(_, letter)| !P::MAY_BE_SILENT || !letter.is_silent())
-    }
-}
-
-impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Hearing<'_, P, R> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(mut self) {
-        let nodes = std::mem::take(&mut self.nodes);
-        for (k, node) in nodes.iter_mut().enumerate() {
-            let around = self.wiring.around(NodeId((self.first + k) as u32));
-            node.receive(self.round, &around, self.heard_by(&around));
         }
     }
 }

@@ -2,10 +2,11 @@
 
 mod by_meeting;
 mod by_time;
+mod looks;
+mod stopping;
 
 pub use by_time::world_of;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use undertone_node::plan::Precision;
@@ -18,9 +19,11 @@ use undertone_protocol::{
 use undertone_real::Real;
 use undertone_trace::{Record, SCHEMA, hash_of};
 
-use crate::evaluate::{Estimate, Evaluator, Metrics, Paired};
+use crate::evaluate::{Estimate, Metrics, Paired};
 use crate::events::SimError;
 use crate::lockstep::{Halt, Lockstep, Traffic};
+use looks::Looks;
+use stopping::{say_stopped, stopped};
 
 /// What came of one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -377,78 +380,5 @@ impl Job<'_> {
             algorithm: word(json(serde_json::to_value(plan.algorithm.name))),
             precision: word(json(serde_json::to_value(plan.run.precision))),
         }
-    }
-}
-
-/// A step is a debit: a node that spent all it had on fewer than it was asked for has stopped.
-fn stopped(experiment: &Experiment, rounds: u64, ledgers: &[Guarantee]) -> Vec<Option<u64>> {
-    let plan = experiment.plan();
-    let asked = plan.algorithm.rounds_of_gradients.unwrap_or(plan.run.rounds).min(rounds);
-    let stop = |ledger: &Guarantee| {
-        let is_spent = ledger.spent >= 1.0 && ledger.debits < asked;
-        (plan.run.stop_on_budget && is_spent).then_some(ledger.debits)
-    };
-    ledgers.iter().map(stop).collect()
-}
-
-/// One line for all nodes that stopped after as many steps.
-fn say_stopped(stopped: &[Option<u64>]) -> Vec<String> {
-    let mut groups: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-    for (node, steps) in stopped.iter().enumerate() {
-        steps.iter().for_each(|steps| groups.entry(*steps).or_default().push(node));
-    }
-    let say = |(steps, nodes): (u64, Vec<usize>)| {
-        let others = match nodes.len() {
-            1 => String::new(),
-            n => format!(" and {} more", n - 1),
-        };
-        let first = nodes[0];
-        format!("node {first}{others} stopped on budget after {steps} gradient steps, then mixed")
-    };
-    groups.into_iter().map(say).collect()
-}
-
-/// What the evaluator has seen so far.
-struct Looks<'w, 'a> {
-    evaluator: Evaluator<'w>,
-    points: Vec<Point>,
-    stop_below: Option<f64>,
-    rounds: u64,
-    /// The metric that decides when to stop.
-    first: &'static str,
-    watch: &'w mut Watch<'a>,
-}
-
-impl<'w, 'a> Looks<'w, 'a> {
-    fn new(job: &Job<'w>, watch: &'w mut Watch<'a>) -> Self {
-        let plan = job.experiment.plan();
-        Self {
-            evaluator: Evaluator::new(job.experiment, job.seed),
-            points: Vec::new(),
-            stop_below: plan.run.stop_below,
-            rounds: plan.run.rounds,
-            first: plan.evaluate.metrics[0].name(),
-            watch,
-        }
-    }
-
-    fn take<'n, P, R, I>(&mut self, round: u64, time: Option<f64>, traffic: Traffic, nodes: I)
-    where
-        P: Estimate<R> + 'n,
-        R: Real,
-        I: IntoIterator<Item = &'n P> + Clone,
-    {
-        let metrics = self.evaluator.measure(nodes);
-        let Traffic { messages, bytes } = traffic;
-        let record = Record::Round { round, time, messages, bytes, metrics: metrics.clone() };
-        (self.watch.record)(record);
-        (self.watch.progress)(round, self.rounds);
-        self.points.push(Point { round, time, metrics });
-    }
-
-    fn is_done(&self) -> bool {
-        let below =
-            |limit: f64| self.points.last().is_some_and(|point| point.metrics[self.first] < limit);
-        self.stop_below.is_some_and(below)
     }
 }
