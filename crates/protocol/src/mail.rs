@@ -18,12 +18,16 @@
 //! mail.slot(NodeId(0)).send(&Released::public(vec![1.0, 2.0]));
 //! ```
 
+mod message;
+
 use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
 use crate::lattice::Lattice;
 use crate::topology::Neighbourhood;
+
+pub use message::Message;
 
 /// How large the messages of an algorithm are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -378,44 +382,5 @@ impl<'a, R: Real> Letter<'a, R> {
     #[inline(always)]
     pub(crate) fn extent(&self) -> Extent {
         self.among.extents[self.idx]
-    }
-}
-
-/// A message that outlives its round: on the way, or waiting to be read.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Message<R> {
-    round: u64,
-    shape: Shape,
-    values: Vec<R>,
-    mask: Vec<u64>,
-    extent: Extent,
-}
-
-impl<R: Real> Message<R> {
-    /// A message of what `write` puts into its slot.
-    pub fn write(round: u64, shape: Shape, write: impl FnOnce(&mut Slot<'_, R>)) -> Self {
-        let values = vec![R::ZERO; shape.width];
-        let mask = vec![0; shape.words()];
-        let mut message = Self { round, shape, values, mask, extent: Extent::Silent };
-        let Self { values, mask, extent, .. } = &mut message;
-        write(&mut Slot { shape, values, mask, extent });
-        message
-    }
-
-    /// The round it belongs to.
-    pub fn round(&self) -> u64 {
-        self.round
-    }
-
-    /// How large it is.
-    pub fn shape(&self) -> Shape {
-        self.shape
-    }
-
-    /// What it says.
-    pub fn letter(&self) -> Letter<'_, R> {
-        let Self { shape, values, mask, extent, .. } = self;
-        let extents = std::slice::from_ref(extent);
-        Letters { shape: *shape, values, masks: mask, extents }.get(0)
     }
 }

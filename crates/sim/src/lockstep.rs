@@ -1,8 +1,8 @@
 //! All nodes in step over ideal links: the fast engine.
 //!
 //! Nodes are cut into pieces; threads ask and send for all pieces, meet, hear for all pieces, and
-//! meet again. A thread keeps to the pieces that it had before, as long as there are any left for it.
-//! No sum runs over nodes, so the bits do not depend on who did what (invariant I5).
+//! meet again. A thread keeps to the pieces that it had before, as long as there are any left for
+//! it. No sum runs over nodes, so the bits do not depend on who did what (invariant I5).
 
 mod meeting;
 mod passes;
