@@ -69,6 +69,35 @@ const TARGETS: &[Target] = &[
     target("resnet18_b8", "jax_resnet18_b8_1t", 2.0),
     target("resnet18_b8", "opacus_resnet18_b8_1t", 2.0),
     target("resnet18_b8", "torch_one_by_one_resnet18_b8_1t", 2.0),
+    target("priv_sgp_16_mlp_784_50_10_b1_1t", "numpy_priv_sgp_16_mlp_784_50_10_b1_1t", 2.0),
+    target("priv_sgp_16_mlp_784_50_10_b1_1t", "numpy_mkl_priv_sgp_16_mlp_784_50_10_b1_1t", 2.0),
+    target("priv_sgp_16_mlp_784_50_10_b1_1t", "torch_priv_sgp_16_mlp_784_50_10_b1_1t", 2.0),
+    target(
+        "priv_sgp_16_mlp_784_50_10_b1_1t",
+        "torch_compiled_priv_sgp_16_mlp_784_50_10_b1_1t",
+        2.0,
+    ),
+    target("priv_sgp_100_mlp_784_50_10_b1_1t", "numpy_priv_sgp_100_mlp_784_50_10_b1_1t", 2.0),
+    target("priv_sgp_100_mlp_784_50_10_b1_1t", "numpy_mkl_priv_sgp_100_mlp_784_50_10_b1_1t", 2.0),
+    target("priv_sgp_100_mlp_784_50_10_b1_1t", "torch_priv_sgp_100_mlp_784_50_10_b1_1t", 2.0),
+    target(
+        "priv_sgp_100_mlp_784_50_10_b1_1t",
+        "torch_compiled_priv_sgp_100_mlp_784_50_10_b1_1t",
+        2.0,
+    ),
+    target("priv_sgp_1000_logistic_105_b1_1t", "numpy_priv_sgp_1000_logistic_105_b1_1t", 2.0),
+    target("priv_sgp_1000_logistic_105_b1_1t", "numpy_mkl_priv_sgp_1000_logistic_105_b1_1t", 2.0),
+    target("priv_sgp_1000_logistic_105_b1_1t", "torch_priv_sgp_1000_logistic_105_b1_1t", 2.0),
+    target(
+        "priv_sgp_1000_logistic_105_b1_1t",
+        "torch_compiled_priv_sgp_1000_logistic_105_b1_1t",
+        2.0,
+    ),
+    target(
+        "priv_sgp_vr_50_mlp_784_50_10_b1_j1200_1t",
+        "jax_factored_priv_sgp_vr_50_mlp_784_50_10_b1_j1200_1t",
+        10.0,
+    ),
     target("resnet18_b8_memory", "opacus_resnet18_b8_memory", 10.0),
 ];
 

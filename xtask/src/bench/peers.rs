@@ -33,6 +33,9 @@ const PEERS: &[Peer] = &[
     peer("torch", &["torch"], "torch"),
     peer("models_numpy", &["numpy", "mkl_random"], "numpy"),
     peer("models_jax", &["jax"], "jax"),
+    peer("descent_numpy", &["numpy", "mkl_random"], "numpy"),
+    peer("descent_torch", &["torch"], "torch"),
+    peer("descent_jax", &["jax"], "jax"),
     peer("opacus", &["opacus==1.6.0"], "opacus"),
     peer("opacus_memory", &["opacus==1.6.0"], "opacus"),
 ];
