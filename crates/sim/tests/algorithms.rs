@@ -319,7 +319,7 @@ fn without_noise_every_algorithm_reaches_the_optimum_of_all_records() {
         (
             "q-dpsgd-1",
             vec![
-                ("algorithm.step", decaying(4.0, 1.0)),
+                ("algorithm.step", decaying(8.0, 1.0)),
                 ("algorithm.lattice", json!(1e-4)),
                 ("algorithm.bits", json!(20)),
             ],
@@ -328,17 +328,17 @@ fn without_noise_every_algorithm_reaches_the_optimum_of_all_records() {
         (
             "q-dpsgd-2",
             vec![
-                ("algorithm.step", decaying(4.0, 1.0)),
+                ("algorithm.step", decaying(8.0, 1.0)),
                 ("algorithm.lattice", json!(1e-6)),
                 ("algorithm.bits", json!(24)),
             ],
             1e-4,
         ),
-        ("sdm", vec![("algorithm.step", decaying(2.0, 1.0)), late.clone()], 1e-4),
+        ("sdm", vec![("algorithm.step", decaying(6.0, 1.0)), late.clone()], 1e-4),
         (
             "surplus-gradient",
             vec![
-                ("algorithm.step", decaying(2.0, 1.0)),
+                ("algorithm.step", decaying(4.0, 1.0)),
                 ("algorithm.window", json!(2)),
                 ("algorithm.rounds-of-gradients", json!(2900)),
             ],
@@ -346,7 +346,7 @@ fn without_noise_every_algorithm_reaches_the_optimum_of_all_records() {
         ),
         (
             "two-stage",
-            vec![("algorithm.steps", json!(5800)), ("algorithm.step", decaying(2.0, 1.0))],
+            vec![("algorithm.steps", json!(5800)), ("algorithm.step", decaying(4.0, 1.0))],
             1e-4,
         ),
         ("adp2-sgd", vec![("algorithm.step", decaying(1.0, 0.75))], 1e-3),
