@@ -54,7 +54,7 @@ fn experiment(nodes: u64, data: Value, model: &Value, algorithm: &str, rounds: u
 }
 
 fn report(name: &str, experiment: &Experiment, rounds: u64) {
-    let Algorithm::PrivSgp { step, reduced, .. } = experiment.algorithm() else {
+    let Algorithm::PrivSgp { steps, reduced } = experiment.algorithm() else {
         unreachable!("all lines are of one algorithm");
     };
     let topology = experiment.topology(1).expect("a schedule without parameters");
@@ -63,7 +63,7 @@ fn report(name: &str, experiment: &Experiment, rounds: u64) {
     for _ in 0..RUNS {
         let learners = experiment.learners::<f32>(1).expect("checked");
         let split = |learner: Learner<f32>| {
-            let steps = Steps::new(rounds, step, learner.divisor);
+            let steps = Steps::new(rounds, steps.size, learner.divisor);
             let node = PrivSgp::new(&start, steps);
             let node = if reduced { node.with_reduction(learner.records) } else { node };
             (node, learner.oracle)
