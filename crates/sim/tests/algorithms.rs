@@ -92,6 +92,11 @@ fn every_algorithm_keeps_its_budget_and_repeats_itself() {
         for node in &outcome.runs[0].run.guarantees {
             assert_eq!(node.debits, releases, "{algorithm}");
         }
+        if algorithm == "adp2-sgd" {
+            // As many answers as activations, and as many debits as answers.
+            let note = &outcome.runs[0].run.notes[0];
+            assert!(note.contains("300 activations, 0 of them refused"), "{note}");
+        }
         let adjacency = if algorithm == "two-stage" { "replace" } else { "add-remove" };
         assert_eq!(guarantee.adjacency.to_string(), adjacency, "{algorithm}");
         assert!(outcome.runs[0].run.claims.iter().all(Option::is_none));
