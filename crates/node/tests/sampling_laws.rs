@@ -71,9 +71,12 @@ fn the_law_of_a_run_is_in_its_event() {
         );
         // The noise of the mean, times the divisor.
         assert_eq!(sampled["event"]["gaussian"]["sigma"], json!(12.5), "{name}");
-        let event = planned(&merged(algorithm, &fixed), network);
-        let sampled = &event["repeated"]["event"]["fixed_size_sampled"];
-        assert_eq!(sampled["probability"], json!(0.25), "{name}: {event}");
+        // One of them will do: to price a fixed size takes seconds.
+        if name == "q-dpsgd-1" {
+            let event = planned(&merged(algorithm, &fixed), network);
+            let sampled = &event["repeated"]["event"]["fixed_size_sampled"];
+            assert_eq!(sampled["probability"], json!(0.25), "{name}: {event}");
+        }
     }
     let masked = merged(json!({"name": "sdm", "transmit": 0.5}), &poisson);
     let event = planned(&masked, ring(true));
@@ -89,14 +92,10 @@ fn the_law_of_a_run_is_in_its_event() {
     assert!((noise["sensitivity"]["add_remove"].as_f64().unwrap() - 0.1 / 25.0).abs() < 1e-15);
     let steps = json!({"name": "two-stage", "steps": 3, "step": {"first": 2.0, "power": 1.0}});
     let event = planned(&steps, ring(true));
-    let moved = |t: usize| &event["composed"][t]["repeated"]["event"]["gaussian"]["sensitivity"];
     // Twice the clip norm times 2/(100 t).
-    assert_eq!(moved(0)["replace"].as_f64().or(first(&event, 0)), Some(0.04));
-}
-
-/// The sensitivity of a part that is there once, and so is not repeated.
-fn first(event: &Value, t: usize) -> Option<f64> {
-    event["composed"][t]["gaussian"]["sensitivity"]["replace"].as_f64()
+    let part = |t: usize| &event["composed"][t]["repeated"]["event"]["gaussian"]["sensitivity"];
+    let moved = |t: usize| part(t)["replace"].as_f64();
+    assert_eq!((moved(0), moved(1)), (Some(0.04), Some(0.02)));
 }
 
 fn data() -> Dataset<f64> {
@@ -132,13 +131,20 @@ fn points(sampler: Sampler) -> Private<f64> {
     Private::points(objective, data(), vec![Some(sampler)], clip, noise, lattice)
 }
 
-/// An oracle that answers by one law from a ledger that was planned for an event.
-fn oracle(private: Private<f64>, event: Event) -> Oracle<f64> {
+/// A ledger that was planned for an event; pricing it takes longest.
+fn ledger(event: Event) -> Ledger {
     let budget = Budget { epsilon: Epsilon::INFINITE, delta: Delta::new(1e-5).unwrap() };
     let (adjacency, unit) = (Adjacency::Replace, Unit::Record);
     let filter = Filter::Planned { event: event.repeated(5) };
-    let header = Header { node: 0, budget, adjacency, unit, filter };
-    Oracle::new(private, Ledger::open(header, Vec::new()).unwrap(), Key::from_seed(1))
+    Ledger::open(Header { node: 0, budget, adjacency, unit, filter }, Vec::new()).unwrap()
+}
+
+/// What an oracle that draws by one law answers with such a ledger, and what it debits.
+fn answer(private: Private<f64>, ledger: &Ledger, asked: Question<f64>) -> (bool, u64) {
+    let own = ledger.open_alike(0, Vec::new()).unwrap();
+    let mut oracle = Oracle::new(private, own, Key::from_seed(1));
+    let answer = oracle.answer(asked).unwrap();
+    (answer != Answer::Refused, oracle.ledger().len())
 }
 
 /// Whoever plans for one law and draws by another is refused, and nothing is debited.
@@ -147,33 +153,24 @@ fn another_law_than_the_planned_one_is_refused() {
     let at = || Released::public(vec![0.1, 0.2]);
     let transmit = Probability::new(0.5).unwrap();
     for planned in laws() {
+        let known = ledger(Event::clone(gradients(planned).event()));
         for drawn in laws() {
             let same = planned == drawn;
-            let plain = Event::clone(gradients(planned).event());
-            let mut plainly = oracle(Private::Gradients(gradients(drawn)), plain.clone());
-            let answer = plainly.answer(Question::Gradient { round: 0, at: at() }).unwrap();
-            assert_eq!((answer != Answer::Refused, plainly.ledger().len() == 1), (same, same));
-
+            let private = Private::Gradients(gradients(drawn));
+            let found = answer(private, &known, Question::Gradient { round: 0, at: at() });
+            assert_eq!(found, (same, u64::from(same)));
             // A mask is another event, too.
-            let masked = Private::Gradients(gradients(drawn).masked(transmit));
-            let mut unmasked = oracle(masked, plain);
-            let answer = unmasked.answer(Question::Masked { round: 0, at: at() }).unwrap();
-            assert_eq!((answer, unmasked.ledger().len()), (Answer::Refused, 0));
-
-            if let (Sampler::Poisson(_), Sampler::Poisson(_)) = (planned, drawn) {
-                let ask =
-                    || Question::Point { round: 0, at: at(), from: at(), step: 0.1, keep: 0.0 };
-                let mut private = points(planned);
-                let Private::Points(known) = &mut private else { panic!("points") };
-                let event = known.event_of(0, 0.1).unwrap().unwrap();
-                let mut pointed = oracle(points(drawn), event.clone());
-                let answered = pointed.answer(ask()).unwrap() != Answer::Refused;
-                assert_eq!((answered, pointed.ledger().len() == 1), (same, same));
-                // So is another step, which moves a point by more.
-                let far = Question::Point { round: 0, at: at(), from: at(), step: 0.2, keep: 0.0 };
-                let mut farther = oracle(points(planned), event);
-                assert_eq!(farther.answer(far), Ok(Answer::Refused));
-            }
+            let private = Private::Gradients(gradients(drawn).masked(transmit));
+            let found = answer(private, &known, Question::Masked { round: 0, at: at() });
+            assert_eq!(found, (false, 0));
         }
     }
+    let [planned, other, _] = laws();
+    let ask = |step| Question::Point { round: 0, at: at(), from: at(), step, keep: 0.0 };
+    let Private::Points(mut private) = points(planned) else { panic!("points") };
+    let known = ledger(private.event_of(0, 0.1).unwrap().unwrap());
+    assert_eq!(answer(points(planned), &known, ask(0.1)), (true, 1));
+    assert_eq!(answer(points(other), &known, ask(0.1)), (false, 0));
+    // A longer step, which moves a point by more, is another event.
+    assert_eq!(answer(points(planned), &known, ask(0.2)), (false, 0));
 }

@@ -190,6 +190,9 @@ impl From<Halt<OracleError>> for RunError {
     }
 }
 
+/// A node that learns, and its oracle.
+type Asking<P, R> = (P, Oracle<R, Tally>);
+
 struct Job<'a> {
     experiment: &'a Experiment,
     seed: u64,
@@ -223,7 +226,7 @@ impl Job<'_> {
     {
         (watch.record)(self.start());
         let topology = self.topology()?;
-        let (nodes, oracles) = self.learners(steps, node)?;
+        let (nodes, oracles) = self.learners(steps, node)?.into_iter().unzip();
         self.drive(nodes, oracles, topology, watch)
     }
 
@@ -232,7 +235,7 @@ impl Job<'_> {
         &self,
         steps: Steps,
         node: impl Fn(&[R], Steps, &Learner<R>) -> P,
-    ) -> Result<(Vec<P>, Vec<Oracle<R, Tally>>), RunError> {
+    ) -> Result<Vec<Asking<P, R>>, RunError> {
         let seed = self.seed;
         let learners = self.experiment.learners(seed);
         let learners = learners.map_err(|source| RunError::Plan { seed, source })?;
@@ -241,7 +244,7 @@ impl Job<'_> {
             let steps = Steps { divisor: learner.divisor, ..steps };
             (node(&start, steps, &learner), learner.oracle)
         };
-        Ok(learners.into_iter().map(split).unzip())
+        Ok(learners.into_iter().map(split).collect())
     }
 
     /// Nodes that learn by local minima.

@@ -46,7 +46,7 @@ impl Job<'_> {
         let wiring = self.topology()?.wiring_at(0);
         let graph = wiring.map_err(|source| RunError::Topology { round: 0, source })?.graph;
         let node = |start: &[R], steps, _: &_| PairwiseSgd::new(start, steps);
-        let (nodes, oracles) = self.learners(steps, node)?;
+        let (nodes, oracles): (Vec<_>, Vec<_>) = self.learners(steps, node)?.into_iter().unzip();
         let n_nodes = nodes.len() as u64;
         let answer = |oracle: &mut Oracle<R, Tally>, asked: Question<R>| oracle.answer(asked);
         let luck = world.seed.wrapping_add(seed);

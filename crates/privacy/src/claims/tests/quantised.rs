@@ -155,3 +155,20 @@ fn theory_3_3_the_linear_rule_says_too_little() {
         assert!(rule < exact);
     }
 }
+
+#[test]
+fn remarks_and_rules_can_be_turned_round() {
+    for claimed in [0.3, 1.0, 5.0] {
+        let noise = remark_6_multiplier(epsilon(claimed), delta(1e-5), 1000, 1000);
+        let found = remark_6_epsilon(noise.expect("in range"), delta(1e-5), 1000, 1000);
+        near(found.expect("in range").get(), claimed, 1e-12);
+    }
+    // Theory 3.3: true is .785384 at this noise, and the rule says less.
+    let transmit = Probability::new(0.3).expect("in range");
+    let probability = Probability::new(0.02).expect("in range");
+    let rule = LinearRule { transmit, probability, rounds: 1000 };
+    let noise = NoiseMultiplier::new(2.0).expect("in range");
+    let claimed = rule.epsilon(noise, delta(1e-5));
+    assert!(claimed.get() < 0.785384, "{claimed}");
+    near(rule.multiplier(claimed, delta(1e-5)).expect("in range").get(), 2.0, 1e-8);
+}
