@@ -224,8 +224,8 @@ impl Solver {
         // chain.
         let score = (self.rows.chain() as f64 + 8.0) * UNIT * length * norm(&at.x);
         let slope = self.curve.smoothness() * score;
-        // Derivatives are right to sixteen units; 256 records are a chain.
-        let data = self.weight * length * (n * slope + (256.0 + 24.0) * UNIT * at.slopes);
+        // Derivatives are right to sixteen units; 256 records are a chain of products and sums.
+        let data = self.weight * length * (n * slope + (512.0 + 24.0) * UNIT * at.slopes);
         let public = terms.quadratic * norm(&at.x) + norm(terms.linear) + norm(&at.gradient);
         let gradient = total(at, terms);
         let rounded = (1.01 * data + 5.0 * UNIT * public).max(f64::MIN_POSITIVE);

@@ -38,15 +38,6 @@ impl Curve {
         }
     }
 
-    #[inline(always)]
-    pub(super) fn slope(&self, margin: f64) -> f64 {
-        match *self {
-            Self::Logistic => logistic_slope(margin),
-            Self::Hinge { width } => hinge(width, margin).1,
-            Self::Squares { slope } => margin.clamp(-slope, slope),
-        }
-    }
-
     pub(super) fn bend(&self, margin: f64) -> f64 {
         match *self {
             Self::Logistic => {
@@ -72,7 +63,7 @@ impl Curve {
 pub(super) const LANES: usize = 16;
 /// Records whose derivatives are computed together.
 const BLOCK: usize = 16;
-/// Rows that are read together.
+/// Rows that are added together.
 const GROUP: usize = 4;
 /// Blocks that are summed before a compensated addition: 256 records.
 const PART: usize = 16;
@@ -113,14 +104,7 @@ impl NullaryFnOnce for Sum<'_> {
                 margins.iter_mut().zip(&targets[first..]).for_each(|(m, y)| *m -= y);
             }
             let mut c = [0.0; BLOCK];
-            match curve {
-                // One loop each, so that each is vectorised.
-                Curve::Logistic => each(margins, &mut c, |m| Curve::Logistic.slope(m)),
-                Curve::Hinge { width } => {
-                    each(margins, &mut c, |m| Curve::Hinge { width }.slope(m))
-                }
-                Curve::Squares { slope } => each(margins, &mut c, |m| m.clamp(-slope, slope)),
-            }
+            derivatives(curve, margins, &mut c[..margins.len()]);
             slopes += c.iter().map(|c| c.abs()).sum::<f64>();
             add(rows, &c[..margins.len()], &mut part);
             if k % PART == PART - 1 {
@@ -133,44 +117,76 @@ impl NullaryFnOnce for Sum<'_> {
     }
 }
 
-#[inline(always)]
-fn each(margins: &[f64], c: &mut [f64; BLOCK], slope: impl Fn(f64) -> f64) {
-    if let Some(margins) = margins.first_chunk::<BLOCK>() {
-        for i in 0..BLOCK {
-            c[i] = slope(margins[i]);
-        }
-    } else {
-        c.iter_mut().zip(margins).for_each(|(c, m)| *c = slope(*m));
+/// The derivatives at some margins.
+pub(super) struct Slopes<'a> {
+    pub(super) curve: Curve,
+    pub(super) margins: &'a [f64],
+    pub(super) out: &'a mut [f64],
+}
+
+impl Slopes<'_> {
+    pub(super) fn run(self) {
+        Arch::new().dispatch(self);
     }
 }
 
-/// `out_i = <row_i, x>`.
+impl NullaryFnOnce for Slopes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        derivatives(self.curve, self.margins, self.out);
+    }
+}
+
+/// One loop a loss, so that each is vectorised.
+#[inline(always)]
+fn derivatives(curve: Curve, margins: &[f64], out: &mut [f64]) {
+    match curve {
+        Curve::Logistic => {
+            for (out, m) in out.iter_mut().zip(margins) {
+                *out = logistic_slope(*m);
+            }
+        }
+        Curve::Hinge { width } => {
+            for (out, m) in out.iter_mut().zip(margins) {
+                *out = hinge(width, *m).1;
+            }
+        }
+        Curve::Squares { slope } => {
+            for (out, m) in out.iter_mut().zip(margins) {
+                *out = m.clamp(-slope, slope);
+            }
+        }
+    }
+}
+
+/// `out_i = <row_i, x>`. Two rows at a time: their sums fill half of sixteen registers.
 #[inline(always)]
 fn scores(rows: &[f64], x: &[f64], out: &mut [f64]) {
     let stride = x.len();
     let (x, _) = x.as_chunks::<LANES>();
-    let mut groups = rows.chunks_exact(GROUP * stride);
-    let mut outs = out.chunks_exact_mut(GROUP);
-    for (rows, out) in (&mut groups).zip(&mut outs) {
-        let mut sums = [[0.0; LANES]; GROUP];
-        let rows: [&[[f64; LANES]]; GROUP] =
-            std::array::from_fn(|i| rows[i * stride..][..stride].as_chunks().0);
-        for (k, x) in x.iter().enumerate() {
-            for (sum, row) in sums.iter_mut().zip(rows) {
-                let row = &row[k];
-                for l in 0..LANES {
-                    sum[l] = row[l].mul_add(x[l], sum[l]);
-                }
+    let mut pairs = rows.chunks_exact(2 * stride);
+    let mut outs = out.chunks_exact_mut(2);
+    for (rows, out) in (&mut pairs).zip(&mut outs) {
+        let (a, b) = rows.split_at(stride);
+        let (a, b) = (a.as_chunks::<LANES>().0, b.as_chunks::<LANES>().0);
+        let (mut first, mut second) = ([0.0; LANES], [0.0; LANES]);
+        for ((a, b), x) in a.iter().zip(b).zip(x) {
+            for l in 0..LANES {
+                first[l] = a[l].mul_add(x[l], first[l]);
+            }
+            for l in 0..LANES {
+                second[l] = b[l].mul_add(x[l], second[l]);
             }
         }
-        for (out, sum) in out.iter_mut().zip(sums) {
-            *out = tree(sum);
-        }
+        out[0] = tree(first);
+        out[1] = tree(second);
     }
-    let rest = groups.remainder().chunks_exact(stride);
-    for (row, out) in rest.zip(outs.into_remainder()) {
+    let row = pairs.remainder().as_chunks::<LANES>().0;
+    for out in outs.into_remainder() {
         let mut sum = [0.0; LANES];
-        for (row, x) in row.as_chunks::<LANES>().0.iter().zip(x) {
+        for (row, x) in row.iter().zip(x) {
             for l in 0..LANES {
                 sum[l] = row[l].mul_add(x[l], sum[l]);
             }

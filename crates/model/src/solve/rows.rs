@@ -2,7 +2,7 @@
 
 use undertone_matrix::{Mat, Packing, multiply_add};
 
-use super::kernel::{Curve, LANES, Sum, settle};
+use super::kernel::{Curve, LANES, Slopes, Sum, settle};
 use crate::dataset::{Dataset, Features, Targets};
 use crate::linear::Linear;
 use crate::objective::factor;
@@ -56,7 +56,7 @@ impl Rows {
         let sign = |n: usize| signs.map_or(1.0, |signs| signs[n]);
         let times = |v: f64, scale: f64| if scale == 0.0 { 0.0 } else { v * scale };
         let store = match data.features() {
-            Features::Dense { .. } => {
+            Features::Dense { values, .. } if !is_sparse(values) => {
                 let stride = dimension.next_multiple_of(LANES);
                 let mut values = vec![0.0; records * stride];
                 for (n, row) in values.chunks_exact_mut(stride).enumerate() {
@@ -70,11 +70,11 @@ impl Rows {
                 }
                 Store::Dense { stride, values }
             }
-            Features::Sparse { .. } => {
+            _ => {
                 let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
                 for n in 0..records {
                     let (scale, sign) = (scale(n), sign(n));
-                    for (k, v) in Row::of(data, n).stored() {
+                    for (k, v) in Row::of(data, n).stored().filter(|(_, v)| *v != 0.0) {
                         columns.push(k as u32);
                         values.push(times(v, scale) * sign);
                     }
@@ -170,29 +170,32 @@ impl Rows {
             Store::Sparse { starts, columns, values } => {
                 let (mut part, mut lost) = (vec![0.0; x.len()], vec![0.0; x.len()]);
                 out.fill(0.0);
-                let mut slopes = 0.0;
-                for (n, margin) in margins.iter_mut().enumerate() {
-                    let target = self.targets.get(n).copied().unwrap_or(0.0);
-                    *margin = self.score(n, x) - target;
-                    let slope = curve.slope(*margin);
-                    slopes += slope.abs();
-                    let range = starts[n]..starts[n + 1];
-                    for (v, k) in values[range.clone()].iter().zip(&columns[range]) {
-                        let part = &mut part[*k as usize];
-                        *part = slope.mul_add(*v, *part);
+                let (mut slopes, mut c) = (0.0, [0.0; PART]);
+                for (part_of, margins) in margins.chunks_mut(PART).enumerate() {
+                    let first = part_of * PART;
+                    for (n, margin) in (first..).zip(&mut *margins) {
+                        let target = self.targets.get(n).copied().unwrap_or(0.0);
+                        *margin = self.score(n, x) - target;
                     }
-                    if n % PART == PART - 1 {
-                        settle(&mut part, out, &mut lost);
+                    let c = &mut c[..margins.len()];
+                    Slopes { curve: *curve, margins, out: c }.run();
+                    for (c, ends) in c.iter().zip(starts[first..].windows(2)) {
+                        slopes += c.abs();
+                        let range = ends[0]..ends[1];
+                        for (v, k) in values[range.clone()].iter().zip(&columns[range]) {
+                            part[*k as usize] += c * v;
+                        }
                     }
+                    settle(&mut part, out, &mut lost);
                 }
-                settle(&mut part, out, &mut lost);
                 out.iter_mut().zip(&lost).for_each(|(out, lost)| *out += lost);
                 slopes
             }
         }
     }
 
-    /// Writes the second derivatives at the point of the margins, times a weight, row by row.
+    /// Writes the second derivatives at the point of the margins, times a weight, row by row; at
+    /// least the lower half.
     pub(super) fn hessian(
         &self,
         curve: &Curve,
@@ -225,14 +228,20 @@ impl Rows {
                     let bend = weight * curve.bend(*margin);
                     let range = starts[n]..starts[n + 1];
                     let (columns, values) = (&columns[range.clone()], &values[range]);
-                    for (i, v) in columns.iter().zip(values) {
-                        let row = &mut out[*i as usize * d..][..d];
-                        for (j, u) in columns.iter().zip(values) {
-                            row[*j as usize] += bend * v * u;
+                    // The lower half is all that is factored.
+                    for (rank, (i, v)) in columns.iter().zip(values).enumerate() {
+                        let (row, c) = (&mut out[*i as usize * d..][..d], bend * v);
+                        for (j, u) in columns.iter().zip(values).take(rank + 1) {
+                            row[*j as usize] += c * u;
                         }
                     }
                 }
             }
         }
     }
+}
+
+/// Whether rows are better kept as lists: most of what is read would be zeros.
+fn is_sparse(values: &[f64]) -> bool {
+    4 * values.iter().filter(|v| **v != 0.0).count() < values.len()
 }
