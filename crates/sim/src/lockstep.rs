@@ -5,9 +5,10 @@
 //! it. No sum runs over nodes, so the bits do not depend on who did what (invariant I5).
 
 mod meeting;
+mod opening;
 mod passes;
 
-use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 use rayon::prelude::*;
@@ -17,6 +18,7 @@ use undertone_protocol::{
 use undertone_real::Real;
 
 use self::meeting::{Claims, Meeting};
+use self::opening::{Asking, Opening, Silence};
 use self::passes::{Hearing, Sending};
 
 /// What was sent.
@@ -86,13 +88,12 @@ where
     /// Sends and hears for some rounds, in which nothing is asked. The graph of a round is drawn
     /// while the nodes hear in the one before it.
     pub fn advance(&mut self, rounds: u64, wirings: &mut Wirings) -> Result<(), TopologyError> {
-        let mut nobody = vec![(); self.nodes.len()];
-        let silence = |_: &mut P, _: &mut (), _| Ok::<(), Infallible>(());
-        match self.drive(rounds, wirings, LEAST_PIECE, &mut nobody, silence) {
-            Ok(()) => Ok(()),
-            Err(Halt::Topology { source, .. }) => Err(source),
-            Err(Halt::Oracle { source, .. }) => match source {},
+        if rounds == 0 {
+            return Ok(());
         }
+        let wiring = wirings.at(self.round)?;
+        let size = self.piece(self.threads(&wiring)).max(LEAST_PIECE);
+        self.drive(rounds, wiring, wirings, size, &Silence)
     }
 
     /// Asks, sends and hears for some rounds. A node sends as soon as it has its answer, while all
@@ -108,43 +109,43 @@ where
         O: Send,
         E: Send,
     {
-        let each = |node: &mut P, oracle: &mut O, round| {
-            if let Some(question) = node.ask(round) {
-                node.answer(round, answer(oracle, question)?);
-            }
-            Ok(())
-        };
-        self.drive(rounds, wirings, 1, oracles, each)
-    }
-
-    /// Rounds that begin with something for each node to do; pieces have at least so many nodes.
-    fn drive<O: Send, E: Send>(
-        &mut self,
-        rounds: u64,
-        wirings: &mut Wirings,
-        least_piece: usize,
-        oracles: &mut [O],
-        begin: impl Fn(&mut P, &mut O, u64) -> Result<(), E> + Sync,
-    ) -> Result<(), Halt<E>> {
         if rounds == 0 {
             return Ok(());
         }
         let round = self.round;
         let wiring = wirings.at(round).map_err(|source| Halt::Topology { round, source })?;
+        let size = self.piece(self.threads(&wiring));
+        let asking = Asking::new(oracles, size, answer);
+        let driven = self.drive(rounds, wiring, wirings, size, &asking);
+        let round = self.round;
+        match (asking.failure(), driven) {
+            (Some(source), _) => Err(Halt::Oracle { round, source }),
+            (None, Err(source)) => Err(Halt::Topology { round, source }),
+            (None, Ok(())) => Ok(()),
+        }
+    }
+
+    /// Rounds that begin with something for each node to do, in pieces of a size.
+    fn drive(
+        &mut self,
+        rounds: u64,
+        wiring: Arc<Wiring>,
+        wirings: &mut Wirings,
+        size: usize,
+        opening: &dyn Opening<P, R>,
+    ) -> Result<(), TopologyError> {
         let threads = self.threads(&wiring);
-        let piece = self.nodes.len().div_ceil(8 * threads).next_power_of_two().max(least_piece);
-        let both = self.nodes.chunks_mut(piece).zip(oracles.chunks_mut(piece));
-        let nodes: Vec<_> = both.map(Mutex::new).collect();
-        let mail: Vec<_> = self.mail.parts(piece).into_iter().map(RwLock::new).collect();
+        let nodes: Vec<_> = self.nodes.chunks_mut(size).map(Mutex::new).collect();
+        let mail: Vec<_> = self.mail.parts(size).into_iter().map(RwLock::new).collect();
         let crew = Crew {
             claims: Claims::new(nodes.len()),
             draws: Claims::new(1),
             nodes,
-            begin,
+            opening,
+            failed: AtomicBool::new(false),
             mail,
-            shift: piece.trailing_zeros(),
+            shift: size.trailing_zeros(),
             drawn: RwLock::new(Ok(wiring)),
-            failed: Mutex::new(None),
             wirings: Mutex::new(wirings),
             meeting: Meeting::new(threads),
             threads,
@@ -160,17 +161,17 @@ where
             others.chain([own]).collect()
         });
         let drawn = crew.drawn.into_inner().expect("no thread panicked");
-        let failed = crew.failed.into_inner().expect("no thread panicked");
         for part in parts {
             self.traffic.messages += part.traffic.messages;
             self.traffic.bytes += part.traffic.bytes;
             self.round = part.round;
         }
-        let round = self.round;
-        if let Some((_, source)) = failed {
-            return Err(Halt::Oracle { round, source });
-        }
-        drawn.map(|_| ()).map_err(|source| Halt::Topology { round, source })
+        drawn.map(|_| ())
+    }
+
+    /// How many nodes a piece has: a power of two.
+    fn piece(&self, threads: usize) -> usize {
+        self.nodes.len().div_ceil(8 * threads).next_power_of_two()
     }
 
     /// As many as the pool has, but none that would have less to do than what waking it costs.
@@ -205,16 +206,13 @@ pub enum Halt<E> {
 /// The fewest nodes of a piece where messages are all there is to do.
 const LEAST_PIECE: usize = 16;
 
-/// Nodes and their oracles.
-type Piece<'a, P, O> = (&'a mut [P], &'a mut [O]);
-
 /// Threads, and what they share for some rounds.
-struct Crew<'a, P, R, O, E, B> {
-    nodes: Vec<Mutex<Piece<'a, P, O>>>,
-    /// What a node does before it sends.
-    begin: B,
-    /// Whose oracle failed, and how.
-    failed: Mutex<Option<(usize, E)>>,
+struct Crew<'a, P, R> {
+    nodes: Vec<Mutex<&'a mut [P]>>,
+    /// What nodes do before they send.
+    opening: &'a dyn Opening<P, R>,
+    /// Whether one of them could not.
+    failed: AtomicBool,
     mail: Vec<RwLock<MailPart<'a, R>>>,
     /// The binary logarithm of the number of nodes in a piece.
     shift: u32,
@@ -238,13 +236,10 @@ struct Part {
 /// Why a lock is never found broken.
 const UNBROKEN: &str = "whoever panics breaks the meeting before anybody takes a lock again";
 
-impl<P, R, O, E, B> Crew<'_, P, R, O, E, B>
+impl<P, R> Crew<'_, P, R>
 where
     P: Synchronous<R> + Send + Sync,
     R: Real,
-    O: Send,
-    E: Send,
-    B: Fn(&mut P, &mut O, u64) -> Result<(), E> + Sync,
 {
     fn work(&self, thread: usize) -> Part {
         let _attendance = self.meeting.attend();
@@ -256,13 +251,13 @@ where
             let phase = 2 * (round - self.start) + 1;
             for piece in self.claims.in_turn(thread, self.threads) {
                 if self.claims.take(piece, phase) {
-                    let sent = self.begin_and_send(arch, piece, &wiring, round);
+                    let sent = self.open_and_send(arch, piece, &wiring, round);
                     traffic.messages += sent.messages;
                     traffic.bytes += sent.bytes;
                 }
             }
             self.meeting.wait();
-            if self.failed.lock().expect(UNBROKEN).is_some() {
+            if self.failed.load(Ordering::Acquire) {
                 break;
             }
             if round + 1 < end && self.draws.take(0, phase) {
@@ -277,7 +272,7 @@ where
                     let mut nodes = self.nodes[piece].lock().expect(UNBROKEN);
                     let (mail, shift, first) = (&mail, self.shift, piece << self.shift);
                     arch.dispatch(Hearing {
-                        nodes: nodes.0,
+                        nodes: &mut nodes,
                         mail,
                         shift,
                         first,
@@ -293,41 +288,30 @@ where
         Part { traffic, round }
     }
 
-    /// Each node of a piece begins its round and sends, before the next one does.
-    fn begin_and_send(
+    /// Each node of a piece does what comes first and sends, before the next one does.
+    fn open_and_send(
         &self,
         arch: pulp::Arch,
         piece: usize,
         wiring: &Wiring,
         round: u64,
     ) -> Traffic {
-        let mut guard = self.nodes[piece].lock().expect(UNBROKEN);
+        let mut nodes = self.nodes[piece].lock().expect(UNBROKEN);
         let part = &mut *self.mail[piece].write().expect(UNBROKEN);
-        let (nodes, oracles) = &mut *guard;
-        let mut traffic = Traffic::default();
-        // Where there is nothing to begin with, a piece is as good as a node, and cheaper.
-        let step = if size_of::<O>() == 0 { nodes.len() } else { 1 };
-        let first = piece << self.shift;
-        let mut k = 0;
-        for (nodes, oracles) in nodes.chunks_mut(step).zip(oracles.chunks_mut(step)) {
-            for (node, oracle) in nodes.iter_mut().zip(oracles) {
-                if let Err(error) = (self.begin)(node, oracle, round) {
-                    self.fail(first + k, error);
-                    return traffic;
-                }
+        let (mut traffic, first) = (Traffic::default(), piece << self.shift);
+        let Some(mut opening) = self.opening.of_piece(piece, round) else {
+            let nodes = &mut nodes;
+            return arch.dispatch(Sending { nodes, part, first, offset: 0, wiring, round });
+        };
+        for (offset, node) in nodes.chunks_mut(1).enumerate() {
+            if !opening(offset, &mut node[0]) {
+                self.failed.store(true, Ordering::Release);
+                return traffic;
             }
-            let sent = arch.dispatch(Sending { nodes, part, first, offset: k, wiring, round });
+            let sent = arch.dispatch(Sending { nodes: node, part, first, offset, wiring, round });
             traffic.messages += sent.messages;
             traffic.bytes += sent.bytes;
-            k += step;
         }
         traffic
-    }
-
-    fn fail(&self, node: usize, error: E) {
-        let mut failed = self.failed.lock().expect(UNBROKEN);
-        if failed.as_ref().is_none_or(|(other, _)| node < *other) {
-            *failed = Some((node, error));
-        }
     }
 }
