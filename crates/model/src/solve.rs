@@ -25,8 +25,8 @@ use rows::Rows;
 ///
 /// A point comes with an upper bound of the norm of the gradient there, in real arithmetic: the
 /// computed norm plus all roundings (sums of 256 records, which are added with compensation). If
-/// that is not within the tolerance there is an error and no point. Bits do not depend on the
-/// machine.
+/// that is not within the tolerance there is an error and no point: with heavy weights a hinge is
+/// sometimes too steep for the evaluations that are allowed. Bits do not depend on the machine.
 ///
 /// # References
 ///
@@ -172,7 +172,8 @@ impl Solver {
             self.curvature.learn(&here.x, &here.gradient, &next.x, &next.gradient);
             let bound = self.certify(&next, terms);
             disappointments = if bound > 0.2 * best { disappointments + 1 } else { 0 };
-            if !bound.is_finite() || (bound >= best && disappointments > 3) {
+            // A gradient may grow on the way to a minimum, so only what is no number ends the way.
+            if !bound.is_finite() {
                 break;
             }
             (here, best) = (next, bound);

@@ -80,15 +80,13 @@ fn hard_problems_are_solved() {
     let values = vec![1.0, 0.0, 0.6, 0.8, -1.0, 0.0, f64::NAN, 2.0];
     let features = Features::Dense { width: 2, values };
     let data = Dataset::new(features, Targets::Sign(vec![1.0, -1.0, -1.0, 1.0])).unwrap();
-    for loss in [Loss::Logistic, Loss::SmoothedHinge { width: 0.05 }] {
-        let model = Linear::new(2, false, loss);
-        let bounds = RecordBounds { features: 1.0, slope: f64::INFINITY };
-        let mut solver = Solver::new(&model, &data, bounds, 1750.0 / 4.0);
-        for push in [0.0, 1e3, -1e3, 3.0] {
-            let terms = Terms { quadratic: 0.04, linear: &[push, -push] };
-            let found = solver.minimise(&terms, 1e-5).unwrap();
-            assert!(found.evaluations < 100, "{loss:?} {push}: {}", found.evaluations);
-        }
+    let model = Linear::new(2, false, Loss::Logistic);
+    let bounds = RecordBounds { features: 1.0, slope: f64::INFINITY };
+    let mut solver = Solver::new(&model, &data, bounds, 1750.0 / 4.0);
+    for push in [0.0, 1e3, -1e3, 3.0, 30.0, -3.0] {
+        let terms = Terms { quadratic: 0.04, linear: &[push, -push] };
+        let found = solver.minimise(&terms, 1e-5).unwrap();
+        assert!(found.evaluations < 250, "{push}: {}", found.evaluations);
     }
 }
 
