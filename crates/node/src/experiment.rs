@@ -1,6 +1,7 @@
 //! A plan that was checked: everything a driver needs to run it.
 
 mod algorithm;
+mod assemble;
 mod data;
 mod learning;
 mod model;
@@ -24,6 +25,7 @@ use learning::Learning;
 use protection::Protection;
 
 pub use algorithm::Algorithm;
+pub use assemble::{AssembleError, Visitor};
 pub use learning::{Learner, Problem};
 pub use network::schedule_of;
 pub use protection::Claim;
@@ -52,12 +54,26 @@ enum Kind {
 impl Experiment {
     /// Checks a variant of a plan. With a model that learns from files, their records are given.
     pub fn new(plan: &Plan, records: Option<Records>) -> Result<Self, PlanError> {
+        Self::with(plan, records, None)
+    }
+
+    /// Checks a plan for one node that has these records all to itself: nothing is dealt, and it is
+    /// the only [learner](Self::learners).
+    pub fn of_owner(plan: &Plan, records: Option<Records>, owner: u32) -> Result<Self, PlanError> {
+        Self::with(plan, records, Some(owner))
+    }
+
+    fn with(
+        plan: &Plan,
+        records: Option<Records>,
+        owner: Option<u32>,
+    ) -> Result<Self, PlanError> {
         check_run(plan)?;
         let family = network::family(&plan.network)?;
         check_own_budgets(plan)?;
         let (algorithm, kind) = if plan.model.is_some() {
             let algorithm = Algorithm::new(plan)?;
-            (algorithm, Kind::Learning(Box::new(Learning::new(plan, records)?)))
+            (algorithm, Kind::Learning(Box::new(Learning::new(plan, records, owner)?)))
         } else {
             data::check(plan.data.numbers(), plan.network.nodes)?;
             (Algorithm::new(plan)?, averaging(plan)?)
@@ -122,16 +138,23 @@ impl Experiment {
     /// The oracle of every node that averages, with its data, its noise and its open ledger.
     /// Panics if there is a model.
     pub fn oracles<R: Real>(&self, seed: u64) -> Result<Vec<Oracle<R>>, OpenError> {
+        (0..self.nodes()).map(|node| self.oracle(seed, node, self.data(seed, node))).collect()
+    }
+
+    /// The oracle of one node that averages these numbers. Panics if there is a model.
+    pub fn oracle<R: Real>(
+        &self,
+        seed: u64,
+        node: u32,
+        numbers: Vec<f64>,
+    ) -> Result<Oracle<R>, OpenError> {
         let Kind::Averaging { protection, personal } = &self.kind else {
             panic!("nodes that learn a model are learners");
         };
-        let open = |node| {
-            let protection = personal.get(&node).unwrap_or(protection);
-            let private = protection.private(self.plan.data.numbers(), self.data(seed, node));
-            let (event, budget) = (protection.event.clone(), protection.budget);
-            Oracle::open(node, private, event, budget, Key::from_seed(seed), Vec::new())
-        };
-        (0..self.nodes()).map(open).collect()
+        let protection = personal.get(&node).unwrap_or(protection);
+        let private = protection.private(self.plan.data.numbers(), numbers);
+        let (event, budget) = (protection.event.clone(), protection.budget);
+        Oracle::open(node, private, event, budget, Key::from_seed(seed), Vec::new())
     }
 
     /// Every node that learns, with its records, its noise and its open ledger. Panics if there is

@@ -30,7 +30,8 @@ pub mod plan;
 mod private;
 
 pub use experiment::{
-    Algorithm, Claim, Examples, Experiment, Learner, Problem, Records, schedule_of,
+    Algorithm, AssembleError, Claim, Examples, Experiment, Learner, Problem, Records, Visitor,
+    schedule_of,
 };
 pub use oracle::{Oracle, OracleError};
 pub use private::{

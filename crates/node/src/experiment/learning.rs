@@ -25,6 +25,8 @@ pub(super) struct Learning {
     records: Records,
     split: Partition,
     model: Described,
+    /// The node whose records they all are, if they are not those of all nodes.
+    owner: Option<u32>,
     /// What was computed already; many nodes are alike.
     priced: Mutex<BTreeMap<Terms, Arc<Priced>>>,
     /// What is claimed for every node, with the plan's seed.
@@ -52,7 +54,11 @@ pub struct Problem<'a, R: Real> {
 }
 
 impl Learning {
-    pub(super) fn new(plan: &Plan, records: Option<Records>) -> Result<Self, PlanError> {
+    pub(super) fn new(
+        plan: &Plan,
+        records: Option<Records>,
+        owner: Option<u32>,
+    ) -> Result<Self, PlanError> {
         check(plan)?;
         let records = match records {
             Some(records) => records,
@@ -67,12 +73,12 @@ impl Learning {
             return Err(PlanError::new("run.precision", message));
         }
         match records.precision() {
-            Precision::F32 => Self::with::<f32>(plan, records),
-            Precision::F64 => Self::with::<f64>(plan, records),
+            Precision::F32 => Self::with::<f32>(plan, records, owner),
+            Precision::F64 => Self::with::<f64>(plan, records, owner),
         }
     }
 
-    fn with<R: Real>(plan: &Plan, records: Records) -> Result<Self, PlanError> {
+    fn with<R: Real>(plan: &Plan, records: Records, owner: Option<u32>) -> Result<Self, PlanError> {
         let examples = examples::<R>(&records);
         if examples.test.as_ref().is_some_and(|test| test.width() != examples.train.width()) {
             return Err(PlanError::new(
@@ -84,7 +90,7 @@ impl Learning {
         check_metrics(plan, examples.train.targets())?;
         let split = split(plan, examples)?;
         let priced = Mutex::default();
-        let mut learning = Self { records, split, model, priced, claims: Vec::new() };
+        let mut learning = Self { records, split, model, owner, priced, claims: Vec::new() };
         let sizes = learning.deal::<R>(plan, plan.seed)?;
         let claim = |(node, part): (u32, &Vec<usize>)| {
             learning.price(plan, node, part.len()).map(|priced| priced.claim)
@@ -134,16 +140,21 @@ impl Learning {
             let records = part.len();
             Ok(Learner { oracle, records, divisor: sampler.expected_size(records) })
         };
-        (0..).zip(self.deal::<R>(plan, seed)?).map(learner).collect()
+        let parts = (0..).zip(self.deal::<R>(plan, seed)?);
+        parts.filter(|(node, _)| self.owner.is_none_or(|own| own == *node)).map(learner).collect()
     }
 
     /// The records of every node, of which there are enough for a batch.
     fn deal<R: Real>(&self, plan: &Plan, seed: u64) -> Result<Vec<Vec<usize>>, PlanError> {
         let train = &examples::<R>(&self.records).train;
-        let parts = self
-            .split
-            .split(train, plan.network.nodes as usize, seed)
-            .map_err(|error| PlanError::new("data.split", error.to_string()))?;
+        let n_nodes = plan.network.nodes as usize;
+        let parts = match self.owner {
+            Some(_) => vec![(0..train.records()).collect(); n_nodes],
+            None => self
+                .split
+                .split(train, n_nodes, seed)
+                .map_err(|error| PlanError::new("data.split", error.to_string()))?,
+        };
         let batch = plan.algorithm.batch.unwrap_or(1);
         match parts.iter().zip(0..).min_by_key(|(part, _)| part.len()) {
             Some((part, node)) if (part.len() as u64) < batch => {
