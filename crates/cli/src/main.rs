@@ -5,6 +5,8 @@ mod account;
 mod calibrate;
 mod claims;
 mod data;
+#[cfg(feature = "net")]
+mod net;
 mod output;
 mod parse;
 mod run;
@@ -29,6 +31,7 @@ Start here:
   undertone topology --family ring --nodes 16          how fast neighbours agree
   undertone data inspect people.csv                    shape, types, classes, norms, gaps
   undertone run experiments/001/fig1a.toml             a plan: results beside their guarantee
+  undertone cluster plan.toml --nodes 8                the same with processes that talk
 
 Every command takes --json. A wrong flag or file ends with exit code 2 and says what to do."
 )]
@@ -45,8 +48,23 @@ enum Command {
     Calibrate(calibrate::Calibrate),
     /// What the papers claim, the verdict, and the true value
     Claims(claims::Claims),
+    /// Run a plan with real node processes on this machine, shown live
+    #[cfg(feature = "net")]
+    Cluster(net::cluster::Cluster),
     /// Look at data: shape, types, classes, norms, missing values, and what every node gets
     Data(data::Data),
+    /// Make a node's key
+    #[cfg(feature = "net")]
+    Keygen(net::keygen::Keygen),
+    /// Look at a node's store, and check that nothing in it was changed
+    #[cfg(feature = "net")]
+    Ledger(net::ledger::Ledger),
+    /// Make, extend and sign the file that all nodes of a network share
+    #[cfg(feature = "net")]
+    Network(net::network::Network),
+    /// Run one node of a network, with its own key, data, budget and disk
+    #[cfg(feature = "net")]
+    Node(net::node::Node),
     /// Run a plan: results, the complete guarantee, and whether what was expected holds
     Run(run::Run),
     /// Who hears whom, and how fast they agree: degrees, spectral gap, rounds, a picture
@@ -58,6 +76,16 @@ fn main() -> ExitCode {
         Command::Account(account) => account.run().map(|text| (text, true)),
         Command::Calibrate(calibrate) => calibrate.run().map(|text| (text, true)),
         Command::Claims(claims) => claims.run().map(|text| (text, true)),
+        #[cfg(feature = "net")]
+        Command::Cluster(cluster) => cluster.run(),
+        #[cfg(feature = "net")]
+        Command::Keygen(keygen) => keygen.run().map(|text| (text, true)),
+        #[cfg(feature = "net")]
+        Command::Ledger(ledger) => ledger.run().map(|text| (text, true)),
+        #[cfg(feature = "net")]
+        Command::Network(network) => network.run().map(|text| (text, true)),
+        #[cfg(feature = "net")]
+        Command::Node(node) => node.run(),
         Command::Data(data) => data.run().map(|text| (text, true)),
         Command::Run(run) => run.run(),
         Command::Topology(topology) => topology.run().map(|text| (text, true)),

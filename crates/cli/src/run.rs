@@ -1,7 +1,7 @@
 //! `undertone run`.
 
 pub mod file;
-mod records;
+pub mod records;
 mod results;
 
 use std::path::{Path, PathBuf};

@@ -87,7 +87,8 @@ impl Counters {
             ("rejoins_total", "counter", "Times rounds were passed over", &self.rejoins),
             ("sessions_total", "counter", "Handshakes that succeeded", &self.sessions),
         ] {
-            let _ = writeln!(text, "# HELP undertone_{name} {help}\n# TYPE undertone_{name} {kind}");
+            let _ =
+                writeln!(text, "# HELP undertone_{name} {help}\n# TYPE undertone_{name} {kind}");
             let _ = writeln!(text, "undertone_{name}{{node=\"{node}\"}} {}", counter.get());
         }
         text += "# HELP undertone_refused_total Peers and messages that were refused\n";

@@ -379,8 +379,7 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         let ledger = self.oracle.ledger();
         let account = (ledger.len(), *ledger.head().bytes());
         let Setup { identity, network, node, .. } = &self.setup;
-        let statement =
-            Statement::sign(identity, network.hash(), *node, round, account, &payload);
+        let statement = Statement::sign(identity, network.hash(), *node, round, account, &payload);
         let (debits, digest) = (statement.debits, statement.digest);
         self.batch.events.push(Event::Sent { round, debits, digest });
         self.sent.insert(round, digest);

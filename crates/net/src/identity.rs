@@ -113,7 +113,8 @@ impl PublicKey {
     /// Whether the owner of this key signed these bytes for this purpose.
     pub fn verify(&self, purpose: &str, bytes: &[u8], signature: &Signature) -> bool {
         let digest = blake3::derive_key(purpose, bytes);
-        ed25519::PublicKey::try_from_bytes(&self.0).is_ok_and(|key| key.verify(&digest, &signature.0))
+        ed25519::PublicKey::try_from_bytes(&self.0)
+            .is_ok_and(|key| key.verify(&digest, &signature.0))
     }
 
     /// As libp2p calls it; nothing if the bytes are no point of the curve.

@@ -1,7 +1,8 @@
 //! The file that all nodes share and sign: who takes part, where they are, and in which plan.
 
-use serde::{Deserialize, Serialize};
 use libp2p::{Multiaddr, PeerId};
+use serde::{Deserialize, Serialize};
+use undertone_node::plan::Plan;
 
 use crate::identity::{Identity, PublicKey, Signature};
 
@@ -9,6 +10,12 @@ use crate::identity::{Identity, PublicKey, Signature};
 pub const VERSION: u32 = 1;
 
 const PURPOSE: &str = "undertone network file v1";
+
+/// The hash by which a plan is known to its nodes, and in traces.
+pub fn plan_hash(plan: &Plan) -> [u8; 32] {
+    let bytes = serde_json::to_vec(plan).expect("a plan is plain data");
+    *blake3::hash(&bytes).as_bytes()
+}
 
 /// A network as written. It is in force once every peer has signed it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

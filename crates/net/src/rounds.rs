@@ -24,7 +24,8 @@ impl Rounds {
         let Some(written) = &plan.rounds else {
             return Ok(Self { deadline: None, quorum: 1.0, witnesses: None });
         };
-        let error = |key: &str, message: String| Err(PlanError::new(format!("rounds.{key}"), message));
+        let error =
+            |key: &str, message: String| Err(PlanError::new(format!("rounds.{key}"), message));
         let deadline = match written.deadline {
             None => None,
             Some(seconds) if seconds > 0.0 && seconds <= MAX_DEADLINE => {

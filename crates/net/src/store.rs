@@ -24,7 +24,7 @@ use crate::journal::Event;
 use crate::statement::{STATEMENT, Statement};
 
 pub use batch::{Batch, Outgoing};
-pub use check::{Audit, audit};
+pub use check::{Audit, Contradiction, audit, compare};
 use seal::Seal;
 
 const META: TableDefinition<&str, &[u8]> = TableDefinition::new("meta");
@@ -110,7 +110,11 @@ impl Store {
         noise: &[u8; 32],
     ) -> Result<Self, StoreError> {
         let new = std::fs::metadata(path).map_or(true, |file| file.len() == 0);
-        if new { Self::create(path, identity, about, noise) } else { Self::reopen(path, identity, about) }
+        if new {
+            Self::create(path, identity, about, noise)
+        } else {
+            Self::reopen(path, identity, about)
+        }
     }
 
     fn create(

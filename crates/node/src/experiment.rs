@@ -63,11 +63,7 @@ impl Experiment {
         Self::with(plan, records, Some(owner))
     }
 
-    fn with(
-        plan: &Plan,
-        records: Option<Records>,
-        owner: Option<u32>,
-    ) -> Result<Self, PlanError> {
+    fn with(plan: &Plan, records: Option<Records>, owner: Option<u32>) -> Result<Self, PlanError> {
         check_run(plan)?;
         let family = network::family(&plan.network)?;
         check_own_budgets(plan)?;

@@ -188,3 +188,52 @@ pub(super) fn all_heard(database: &Database) -> Result<Vec<Statement>, redb::Err
     }
     Ok(statements)
 }
+
+/// Two stores that contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("node {hearer} heard a message of node {sender} in round {round} that {complaint}")]
+pub struct Contradiction {
+    /// Who heard it.
+    pub hearer: u32,
+    /// Who signed it.
+    pub sender: u32,
+    /// When.
+    pub round: u64,
+    /// What is wrong.
+    pub complaint: &'static str,
+}
+
+/// Compares what each node sent with what the others heard of it, and counts the messages.
+pub fn compare(audits: &[Audit]) -> Result<u64, Contradiction> {
+    let mut compared = 0;
+    for hearer in audits {
+        for word in &hearer.heard {
+            let Some(sender) = audits.iter().find(|audit| audit.about.node == word.node) else {
+                continue;
+            };
+            let contradiction = |complaint| Contradiction {
+                hearer: hearer.about.node,
+                sender: word.node,
+                round: word.round,
+                complaint,
+            };
+            let own = sender.sent.binary_search_by_key(&word.round, |(round, _, _)| *round);
+            let (_, debits, digest) = own
+                .map(|place| sender.sent[place])
+                .map_err(|_| contradiction("is not in the sender's store"))?;
+            if digest != word.digest {
+                return Err(contradiction("has other bytes in the sender's store"));
+            }
+            let last = word.debits.checked_sub(1).map(|k| sender.entries.get(k as usize));
+            let paid = match last {
+                None => true,
+                Some(entry) => entry.is_some_and(|entry| *entry.hash.bytes() == word.head),
+            };
+            if debits != word.debits || !paid {
+                return Err(contradiction("was paid for otherwise by the sender's ledger"));
+            }
+            compared += 1;
+        }
+    }
+    Ok(compared)
+}
