@@ -1,114 +1,25 @@
 //! A node with its sockets: the engine on one thread, the network on another.
 
+mod status;
 mod web;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use libp2p::Multiaddr;
-use serde::Serialize;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{mpsc, oneshot, watch};
 use undertone_node::{Oracle, Visitor};
-use undertone_privacy::ledger::{Guarantee, Store as LedgerStore};
+use undertone_privacy::ledger::Store as LedgerStore;
 use undertone_protocol::{Synchronous, Wirings, wire};
 use undertone_real::Real;
 
 use crate::engine::{Effect, Engine, EngineError, Heard, Setup, neighbours};
 use crate::session::{Board, Report, Verdict};
 use crate::statement::Statement;
-use crate::swarm::{Limits, Net};
+use crate::swarm::Net;
 
-/// Where a node listens, and how long it stays.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Where peers reach it.
-    pub listen: Multiaddr,
-    /// Where `/metrics` and `/status` are served, if anywhere.
-    pub metrics: Option<SocketAddr>,
-    /// The hash of the plan.
-    pub plan: [u8; 32],
-    /// How much it bears.
-    pub limits: Limits,
-    /// How long a node that has finished stays for peers that still need something from it.
-    pub linger: Duration,
-}
-
-/// What a node does at the moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Phase {
-    /// Waits for witnesses before its first release.
-    Joining,
-    /// Runs rounds.
-    Running,
-    /// Has finished and stays until everybody has its messages.
-    Settling,
-    /// Is done.
-    Finished,
-    /// Was asked to stop before the end; it can be started again.
-    Stopped,
-}
-
-/// Where a node stands; nothing of it depends on data.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Status {
-    /// Which node.
-    pub node: u32,
-    /// What it does.
-    pub phase: Phase,
-    /// The round it is in.
-    pub round: u64,
-    /// How many there are.
-    pub rounds: u64,
-    /// Connected peers.
-    pub peers: u64,
-    /// Whom it waits for.
-    pub waits_for: Vec<u32>,
-    /// Bytes from peers.
-    pub bytes_in: u64,
-    /// Bytes to peers.
-    pub bytes_out: u64,
-    /// Debits of its ledger.
-    pub debits: u64,
-    /// The share of the budget, or of the plan's events, that is spent.
-    pub spent: f64,
-    /// What the ledger promises for the whole run; null if that is no guarantee.
-    pub epsilon: Option<f64>,
-    /// At this delta.
-    pub delta: f64,
-    /// Since the process began.
-    pub seconds: f64,
-    /// Until the last round, at the pace so far.
-    pub seconds_left: Option<f64>,
-}
-
-/// How a node ended.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Where it stood.
-    pub status: Status,
-    /// Its estimate: what it agreed on, or its model.
-    pub estimate: Vec<f64>,
-    /// What its ledger promises.
-    pub guarantee: Guarantee,
-    /// Peers that had not acknowledged everything when it went.
-    pub unacknowledged: bool,
-}
-
-/// Why a node did not run to an end.
-#[derive(Debug, thiserror::Error)]
-pub enum NodeError {
-    /// Its engine.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// Its sockets.
-    #[error("{0}")]
-    Network(String),
-}
+pub use status::{NodeError, Options, Outcome, Phase, Status};
 
 /// Runs a node that an experiment puts together.
 pub struct Run<'a> {
@@ -125,7 +36,7 @@ impl<R: Real> Visitor<R> for Run<'_> {
 
     fn visit<P, S>(self, protocol: P, oracle: Oracle<R, S>) -> Self::Out
     where
-        P: Synchronous<R> + Send + 'static,
+        P: Synchronous<R> + Send + Sync + 'static,
         S: LedgerStore,
     {
         let setup = self.setup.clone();

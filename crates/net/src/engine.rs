@@ -3,131 +3,31 @@
 //! Everything that may leave the node goes through [`Engine::send`], which commits first.
 
 mod hear;
+mod neighbours;
 mod replay;
+mod terms;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use std::sync::Arc;
 
 use undertone_graph::NodeId;
-use undertone_node::{Oracle, OracleError};
-use undertone_privacy::ledger::{Guarantee, OpenError, Store as LedgerStore};
+use undertone_node::Oracle;
+use undertone_privacy::ledger::{Guarantee, Store as LedgerStore};
 use undertone_privacy::noise::Key;
 use undertone_protocol::{
-    Answer, Input, LinkNeeds, Machine, Message, Output, Patience, Question, Synchronous, Topology,
-    TopologyError, Wirings, wire,
+    Answer, Input, LinkNeeds, Machine, Message, Output, Patience, Question, Synchronous, Wirings,
+    wire,
 };
 use undertone_real::Real;
 
 use crate::account::Account;
-use crate::counters::Counters;
 use crate::frame::Hello;
-use crate::identity::Identity;
 use crate::journal::Event;
-use crate::network::Network;
-use crate::rounds::Rounds;
 use crate::statement::Statement;
-use crate::store::{About, Batch, Outgoing, Reader, Store, StoreError};
+use crate::store::{About, Batch, Outgoing, Reader, Store};
 
 pub use hear::Heard;
-
-/// What a node needs beside its algorithm and its data.
-#[derive(Clone)]
-pub struct Setup {
-    /// Its number.
-    pub node: u32,
-    /// Its key.
-    pub identity: Identity,
-    /// Everybody.
-    pub network: Arc<Network>,
-    /// The rules of time.
-    pub rounds: Rounds,
-    /// Who hears whom.
-    pub topology: Topology,
-    /// For how many rounds.
-    pub n_rounds: u64,
-    /// Where it keeps what it must not forget.
-    pub store: PathBuf,
-    /// For tests only: noise from a public seed, which hides nothing.
-    pub test_seed: Option<u64>,
-    /// What is counted.
-    pub counters: Arc<Counters>,
-}
-
-/// Why a node cannot go on. It has not sent what it could not store.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The ledger does not open.
-    #[error("the ledger does not open: {0}")]
-    Open(#[from] OpenError),
-    /// The oracle failed.
-    #[error("round {round}: {source}")]
-    Oracle {
-        /// When.
-        round: u64,
-        /// Why.
-        source: OracleError,
-    },
-    /// A round has no wiring.
-    #[error(transparent)]
-    Topology(#[from] TopologyError),
-    /// Messages that come late would be lost, and the algorithm cannot bear that.
-    #[error(
-        "the algorithm loses what is late, so its result would be wrong; take running-sum or dsgd, \
-         or leave out rounds.deadline"
-    )]
-    NeedsDelivery,
-    /// The replay of the journal did not lead to the bytes that were promised.
-    #[error(
-        "round {round}: after the restart the node would send other bytes than it promised; its \
-         data, plan or program changed. It must not release anything: bring them back as they were"
-    )]
-    Diverged {
-        /// When.
-        round: u64,
-    },
-    /// A peer has a later word of this node than its own store.
-    #[error(
-        "node {witness} holds a message of round {seen} that this store does not know ({own}): the \
-         store was lost or put back, and what it released since is not in its ledger. It must not \
-         release anything; bring back the newest store"
-    )]
-    RolledBack {
-        /// Who has it.
-        witness: u32,
-        /// The round of the peer's copy.
-        seen: u64,
-        /// What the store knows instead.
-        own: String,
-    },
-    /// The operating system has no randomness.
-    #[error("the operating system gives no randomness: {0}")]
-    NoRandomness(String),
-}
-
-/// What the driver has to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Tell a peer that its messages are stored.
-    Ack {
-        /// Whom.
-        peer: u32,
-        /// Up to which round.
-        round: u64,
-    },
-    /// There is a new promised message.
-    News,
-    /// Start the clock of this round, if there is one.
-    Wait {
-        /// Which.
-        round: u64,
-    },
-    /// All rounds are over.
-    Finished,
-}
+pub use neighbours::{Neighbours, neighbours};
+pub use terms::{Effect, EngineError, Setup};
 
 /// Messages so many rounds ahead are taken in; later ones wait at their sender.
 pub const AHEAD: u64 = 8;
@@ -159,6 +59,7 @@ pub struct Engine<P, R: Real> {
     held: Option<(u64, Question<R>)>,
     hearers: BTreeSet<u32>,
     witnesses: BTreeSet<u32>,
+    /// Where all neighbours are; zero for one that is not there.
     peer_rounds: BTreeMap<u32, u64>,
     effects: Vec<Effect>,
 }
@@ -188,7 +89,7 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         let patience = setup.rounds.patience();
         let machine = Machine::new(protocol, NodeId(node), setup.n_rounds, patience);
         let mut wirings = Wirings::new(setup.topology.clone(), KEPT_WIRINGS);
-        let hearers = neighbours(&mut wirings, node, setup.n_rounds)?.hearers;
+        let neighbours = neighbours(&mut wirings, node, setup.n_rounds)?;
         let promised = store.reader().promised()?;
         let promised = promised.into_iter().map(|(round, who)| (round, who.into_iter().collect()));
         let mut engine = Self {
@@ -204,9 +105,9 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
             owed: BTreeMap::new(),
             sent: BTreeMap::new(),
             held: None,
-            hearers,
+            hearers: neighbours.hearers,
             witnesses: BTreeSet::new(),
-            peer_rounds: BTreeMap::new(),
+            peer_rounds: neighbours.all.into_iter().map(|peer| (peer, 0)).collect(),
             effects: Vec::new(),
         };
         engine.replay()?;
@@ -280,7 +181,7 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
 
     /// A peer is gone, for now or for good.
     pub fn part(&mut self, peer: u32) {
-        self.peer_rounds.remove(&peer);
+        self.peer_rounds.insert(peer, 0);
     }
 
     /// A peer has stored all up to a round.
@@ -456,7 +357,7 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         }
         let mut rounds: Vec<u64> = self.peer_rounds.values().copied().collect();
         rounds.sort_unstable();
-        // The lower median: fewer than half cannot push a node ahead.
+        // The lower median of all neighbours: half of them cannot push a node ahead.
         let Some(&present) = rounds.get(rounds.len().saturating_sub(1) / 2) else { return Ok(()) };
         if present < self.machine.round().saturating_add(AHEAD / 2) {
             return Ok(());
@@ -470,40 +371,6 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         }
         self.drain()
     }
-}
-
-/// Whom a node talks to over all rounds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Neighbours {
-    /// Those who hear it in some round.
-    pub hearers: BTreeSet<u32>,
-    /// Those, and those whom it hears.
-    pub all: BTreeSet<u32>,
-}
-
-/// More rounds of a schedule that does not repeat itself are not looked at: everybody may be met.
-const LOOKED_AT: u64 = 512;
-
-/// Whom a node talks to.
-pub fn neighbours(
-    wirings: &mut Wirings,
-    node: u32,
-    n_rounds: u64,
-) -> Result<Neighbours, TopologyError> {
-    let period = wirings.topology().schedule().period().unwrap_or(u64::MAX).min(n_rounds);
-    let mut found = Neighbours::default();
-    for round in 0..period.min(LOOKED_AT) {
-        let wiring = wirings.at(round)?;
-        let around = wiring.around(NodeId(node));
-        found.hearers.extend(around.hearers.iter().map(|node| node.0));
-        found.all.extend(around.heard.iter().chain(around.hearers).map(|node| node.0));
-    }
-    if period > LOOKED_AT {
-        let n_nodes = wirings.at(0)?.graph.n_nodes();
-        found.all = (0..n_nodes).filter(|other| *other != node).collect();
-        found.hearers = found.all.clone();
-    }
-    Ok(found)
 }
 
 #[cfg(test)]

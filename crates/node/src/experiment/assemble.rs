@@ -19,7 +19,7 @@ pub trait Visitor<R: Real> {
     /// Gets the algorithm and the oracle, before the first answer.
     fn visit<P, S>(self, protocol: P, oracle: Oracle<R, S>) -> Self::Out
     where
-        P: Synchronous<R> + Send + 'static,
+        P: Synchronous<R> + Send + Sync + 'static,
         S: Store;
 }
 
@@ -91,7 +91,7 @@ impl Part<'_> {
     fn averages<R, P, V>(self, protocol: P, visitor: V) -> Result<V::Out, AssembleError>
     where
         R: Real,
-        P: Synchronous<R> + Send + 'static,
+        P: Synchronous<R> + Send + Sync + 'static,
         V: Visitor<R>,
     {
         let Self { experiment, seed, node, numbers } = self;
@@ -107,7 +107,7 @@ impl Part<'_> {
     ) -> Result<V::Out, AssembleError>
     where
         R: Real,
-        P: Synchronous<R> + Send + 'static,
+        P: Synchronous<R> + Send + Sync + 'static,
         V: Visitor<R>,
     {
         let Self { experiment, seed, node, .. } = self;

@@ -132,7 +132,7 @@ impl<R: Real> Visitor<R> for Promise {
     type Out = Guarantee;
     fn visit<P, S>(self, _: P, oracle: Oracle<R, S>) -> Guarantee
     where
-        P: Synchronous<R> + Send + 'static,
+        P: Synchronous<R> + Send + Sync + 'static,
         S: Store,
     {
         oracle.guarantee()
