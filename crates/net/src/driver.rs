@@ -154,9 +154,13 @@ struct Node<'a, P, R: Real> {
 impl<P: Synchronous<R>, R: Real> Node<'_, P, R> {
     fn run(mut self, watch: &mut dyn FnMut(&Status)) -> Result<Outcome, NodeError> {
         let mut finished: Option<Instant> = None;
+        let mut published: Option<Instant> = None;
         self.act()?;
         loop {
-            self.publish(watch, None);
+            if published.is_none_or(|at| at.elapsed() > TICK / 2) {
+                self.publish(watch, None);
+                published = Some(Instant::now());
+            }
             if self.engine.is_finished() {
                 let since = *finished.get_or_insert_with(Instant::now);
                 if self.engine.is_settled() {
@@ -169,8 +173,11 @@ impl<P: Synchronous<R>, R: Real> Node<'_, P, R> {
             }
             let wake = self.timer.filter(|_| !self.overdue).map(|(_, at)| at);
             let pause = wake.map_or(TICK, |at| at.saturating_duration_since(Instant::now()));
-            let next =
-                self.handle.block_on(tokio::time::timeout(pause.min(TICK), self.inbox.recv()));
+            let inbox = &mut self.inbox;
+            let next = self.handle.block_on(async {
+                // A timeout is made where there is a clock: inside.
+                tokio::time::timeout(pause.min(TICK), inbox.recv()).await
+            });
             match next {
                 Ok(None) => return Err(NodeError::Network("the network has stopped".into())),
                 Ok(Some(Report::Stop)) => {
@@ -257,7 +264,7 @@ impl<P: Synchronous<R>, R: Real> Node<'_, P, R> {
             match effect {
                 Effect::Ack { peer, round } => {
                     let ack = &self.board.acks[peer as usize];
-                    ack.send_replace(Some(round.max(ack.borrow().unwrap_or(0))));
+                    ack.send_modify(|told| *told = Some(round.max(told.unwrap_or(0))));
                 }
                 Effect::News => {
                     self.board.news.send_modify(|count| *count += 1);
