@@ -92,12 +92,10 @@ fn drive<P: Synchronous<R>, R: Real>(
             }
             drop(reports);
             tokio::select! { () = net.run() => {}, _ = stopped => {} }
-            // What was written a moment ago has to leave.
-            tokio::time::sleep(FAREWELL).await;
         });
     });
     let thread = thread.map_err(failed)?;
-    let node = Node {
+    let mut node = Node {
         engine,
         board,
         inbox,
@@ -116,6 +114,11 @@ fn drive<P: Synchronous<R>, R: Real>(
         options,
     };
     let outcome = node.run(watch);
+    if outcome.is_ok() {
+        // What was said last has to leave; the network stops when nobody reads its reports.
+        std::thread::sleep(FAREWELL);
+    }
+    drop(node);
     let _ = stop.send(());
     let _ = thread.join();
     outcome
@@ -152,7 +155,7 @@ struct Node<'a, P, R: Real> {
 }
 
 impl<P: Synchronous<R>, R: Real> Node<'_, P, R> {
-    fn run(mut self, watch: &mut dyn FnMut(&Status)) -> Result<Outcome, NodeError> {
+    fn run(&mut self, watch: &mut dyn FnMut(&Status)) -> Result<Outcome, NodeError> {
         let mut finished: Option<Instant> = None;
         let mut published: Option<Instant> = None;
         self.act()?;
@@ -319,7 +322,7 @@ impl<P: Synchronous<R>, R: Real> Node<'_, P, R> {
         status
     }
 
-    fn end(self, phase: Phase, watch: &mut dyn FnMut(&Status)) -> Outcome {
+    fn end(&self, phase: Phase, watch: &mut dyn FnMut(&Status)) -> Outcome {
         let status = self.publish(watch, Some(phase));
         let protocol = self.engine.protocol();
         let mut estimate = vec![R::ZERO; protocol.dimension()];

@@ -74,8 +74,8 @@ impl Net {
         let bounds = ConnectionLimits::default()
             .with_max_pending_incoming(Some(limits.pending))
             .with_max_pending_outgoing(Some(n_peers + limits.spare_connections))
-            .with_max_established(Some(2 * n_peers + limits.spare_connections))
-            .with_max_established_per_peer(Some(2));
+            .with_max_established(Some(4 * n_peers + limits.spare_connections))
+            .with_max_established_per_peer(Some(4));
         let behaviour = Behaviour {
             streams: libp2p_stream::Behaviour::new(),
             allowed,
@@ -97,7 +97,7 @@ impl Net {
                 return;
             }
         };
-        let (dial, mut dials) = mpsc::channel(64);
+        let (wishes, mut dials) = mpsc::channel(64);
         let (connected, is_connected) = watch::channel(BTreeSet::new());
         let sessions = Arc::new(Sessions::default());
         // Of two neighbours the lower one calls.
@@ -105,7 +105,7 @@ impl Net {
             tokio::spawn(call(Call {
                 peer,
                 control: control.clone(),
-                dial: dial.clone(),
+                wishes: wishes.clone(),
                 connected: is_connected.clone(),
                 sessions: Arc::clone(&sessions),
                 board: Arc::clone(&self.board),
@@ -115,7 +115,7 @@ impl Net {
         loop {
             tokio::select! {
                 () = self.reports.closed() => return,
-                Some(peer) = dials.recv() => self.dial(peer),
+                Some(wish) = dials.recv() => self.serve(wish),
                 Some((id, stream)) = incoming.next() => {
                     let node = self.board.network.node_named(&id);
                     let Some(peer) = node.filter(|peer| self.neighbours.contains(peer)) else {
@@ -134,8 +134,13 @@ impl Net {
         }
     }
 
-    fn dial(&mut self, peer: u32) {
+    fn serve(&mut self, wish: Wish) {
+        let (Wish::Dial(peer) | Wish::HangUp(peer)) = wish;
         let Some(member) = self.board.network.member(peer) else { return };
+        if let Wish::HangUp(_) = wish {
+            let _ = self.swarm.disconnect_peer_id(member.id);
+            return;
+        }
         if self.swarm.is_connected(&member.id) {
             return;
         }
@@ -209,10 +214,19 @@ impl Sessions {
     }
 }
 
+/// What a caller wants of the swarm.
+#[derive(Clone, Copy)]
+enum Wish {
+    Dial(u32),
+    /// Close what may be dead: nothing tells a connection whose other end has lost its power from
+    /// one that is quiet.
+    HangUp(u32),
+}
+
 struct Call {
     peer: u32,
     control: Control,
-    dial: mpsc::Sender<u32>,
+    wishes: mpsc::Sender<Wish>,
     connected: watch::Receiver<BTreeSet<u32>>,
     sessions: Arc<Sessions>,
     board: Arc<Board>,
@@ -228,7 +242,7 @@ async fn call(mut call: Call) {
     let Some(id) = call.board.network.member(call.peer).map(|member| member.id) else { return };
     let mut pause = FIRST_PAUSE;
     loop {
-        if call.dial.send(call.peer).await.is_err() {
+        if call.wishes.send(Wish::Dial(call.peer)).await.is_err() {
             return;
         }
         let peer = call.peer;
@@ -246,6 +260,9 @@ async fn call(mut call: Call) {
             if end.is_ok() {
                 pause = FIRST_PAUSE;
             }
+        }
+        if call.wishes.send(Wish::HangUp(peer)).await.is_err() {
+            return;
         }
         tokio::time::sleep(pause).await;
         pause = (2 * pause).min(LONGEST_PAUSE);

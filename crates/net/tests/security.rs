@@ -209,8 +209,11 @@ fn whoever_breaks_a_rule_is_refused_and_the_run_goes_on() {
     // A flood of connections that say nothing.
     let before = counters.refused(Refusal::Flood);
     let address = format!("127.0.0.1:{}", town.ports[0]);
-    let flood: Vec<_> =
-        (0..200).filter_map(|_| std::net::TcpStream::connect(&address).ok()).collect();
+    let connect = |_| {
+        let address = address.parse().unwrap();
+        std::net::TcpStream::connect_timeout(&address, Duration::from_millis(200)).ok()
+    };
+    let flood: Vec<_> = (0..200).filter_map(connect).collect();
     until("flood", || counters.refused(Refusal::Flood) > before);
     drop(flood);
     // Now the real node 1 comes, and the run is as if nothing had been.
