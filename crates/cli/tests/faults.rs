@@ -50,10 +50,9 @@ batch = 10
 sampling = "poisson"
 
 [privacy]
-epsilon = 4.0
 delta = 1e-5
 clip = 1.0
-noise = "sound"
+noise = { sigma = 0.5 }             # given, not searched for: every restart would search again
 
 [evaluate]
 metrics = ["loss"]
@@ -98,13 +97,13 @@ fn survives_kills(name: &str, plan: &str, kills: u32) {
 #[test]
 #[ignore = "long; cargo xtask test --net"]
 fn two_hundred_kills_of_a_consensus() {
-    survives_kills("kills-consensus", &plan(CONSENSUS, 8, 6000, "f64"), 200);
+    survives_kills("kills-consensus", &plan(CONSENSUS, 8, 2500, "f64"), 200);
 }
 
 #[test]
 #[ignore = "long; cargo xtask test --net"]
 fn two_hundred_kills_of_a_training() {
-    survives_kills("kills-training", &plan(LEARNING, 8, 3000, "f32"), 200);
+    survives_kills("kills-training", &plan(LEARNING, 8, 1500, "f32"), 200);
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(crate) enum Report {
     /// A handshake succeeded; a later session of the same peer has a higher number.
     Up { peer: u32, session: u64, hello: Hello },
     /// A message. The session reads on when it has the verdict.
-    Message { peer: u32, statement: Statement, payload: Vec<u8>, verdict: oneshot::Sender<Verdict> },
+    Message { peer: u32, statement: Statement, payload: Vec<u8>, verdict: Reply },
     /// The peer has stored all up to a round.
     Acked { peer: u32, round: u64 },
     /// The peer is in this round.
@@ -33,6 +33,9 @@ pub(crate) enum Report {
     /// The network cannot work.
     Failed(String),
 }
+
+/// Where the engine says what it thinks of a message.
+pub(crate) type Reply = oneshot::Sender<Verdict>;
 
 /// What the engine says to a message.
 pub(crate) enum Verdict {

@@ -1,4 +1,4 @@
-//! libp2p: TCP with Noise and Yamux, or QUIC; listed peers only; direct streams only (invariant I6).
+//! libp2p: TCP with Noise and Yamux, or QUIC; listed peers, direct streams (invariant I6).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

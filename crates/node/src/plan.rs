@@ -40,7 +40,7 @@ pub struct Plan {
     pub privacy: Option<PrivacyPlan>,
     /// How long.
     pub run: RunPlan,
-    /// How rounds go by the clock, as nodes of a network read it; they wait for everybody if absent.
+    /// How rounds go by the clock, for nodes of a network; they wait for everybody if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<RoundsPlan>,
     /// Links, speeds and faults, as the simulator reads them; ideal if absent, and then no time

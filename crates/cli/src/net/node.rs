@@ -26,7 +26,7 @@ The file, in TOML; names of files are relative to it:
   network = \"network.toml\"             signed by everybody
   plan = \"plan.toml\"                   the one that was signed
   key = \"node.key\"
-  store = \"node.store\"                 ledger, promised messages, journal; never copy or restore it
+  store = \"node.store\"                 ledger, promised messages, journal; never put it back
   listen = \"/ip4/0.0.0.0/tcp/7000\"
   metrics = \"127.0.0.1:9100\"           optional: /metrics for Prometheus, /status as JSON
   [budget]                             optional: refuse a plan that costs more

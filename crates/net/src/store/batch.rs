@@ -1,6 +1,6 @@
 //! What one transaction makes durable.
 
-use redb::Database;
+use redb::{Database, ReadableTableMetadata};
 use undertone_privacy::ledger::Entry;
 
 use super::seal::Seal;
@@ -54,13 +54,9 @@ impl Batch {
                 ledger.insert(entry.serial, &bytes[..])?;
             }
             let mut journal = transaction.open_table(JOURNAL)?;
-            let mut next = {
-                use redb::ReadableTableMetadata;
-                journal.len()?
-            };
-            for event in &self.events {
-                journal.insert(next, &event.encode()[..])?;
-                next += 1;
+            let first = journal.len()?;
+            for (index, event) in (first..).zip(&self.events) {
+                journal.insert(index, &event.encode()[..])?;
             }
             let mut outbox = transaction.open_table(OUTBOX)?;
             for round in &self.settled {
