@@ -1,6 +1,6 @@
 //! A node without its sockets: machine, oracle and store, driven by what happens.
 //!
-//! Everything that may leave the node goes through [`Engine::send`], which commits first.
+//! Everything that may leave the node goes through `Engine::send`, which commits first.
 
 mod hear;
 mod neighbours;

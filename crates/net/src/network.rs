@@ -21,7 +21,7 @@ pub fn plan_hash(plan: &Plan) -> [u8; 32] {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct NetworkFile {
-    /// See [`VERSION`].
+    /// The version of the format; see `VERSION`.
     pub version: u32,
     /// For people.
     pub name: String,
