@@ -19,7 +19,8 @@ Usage: cargo xtask <COMMAND>
 Commands:
   verify     Formatting, clippy, documentation, tidy, dependencies; runs no test, writes no file
   tidy       Only our own rules: crate edges, file sizes, purity, invariants, doors, licences
-  test       verify, then every test and doc-test (this is what .ci/run calls)
+  test       verify, then every test and doc-test (this is what .ci/run calls);
+             test --net: only the long suite of the network: kills, full disks, partitions, load
   bench      The benchmarks in release mode on one thread, as a table
   reproduce  Every plan of experiments/, or those with a word in their path (001, fig1a), held
              to its bands; fails if one does not hold
@@ -53,13 +54,17 @@ fn run(arguments: &[String]) -> Result<(), String> {
         println!("{HELP}");
         return Ok(());
     }
-    if !["bench", "reproduce"].contains(&command.as_str()) && !options.is_empty() {
+    if !["bench", "reproduce", "test"].contains(&command.as_str()) && !options.is_empty() {
         return Err(format!("`{command}` takes no options, found `{}`", options.join(" ")));
     }
     match command.as_str() {
         "verify" => verify::run(&Workspace::load()?),
         "tidy" => tidy::run(&Workspace::load()?),
-        "test" => test::run(&Workspace::load()?),
+        "test" => match options {
+            [] => test::run(&Workspace::load()?),
+            [option] if option == "--net" => test::run_net(),
+            _ => Err(format!("`test` takes --net or nothing, found `{}`", options.join(" "))),
+        },
         "bench" => bench::run(&Workspace::load()?, &bench::Options::parse(options)?),
         "reproduce" => match options {
             [] => reproduce::run(&Workspace::load()?, None),
@@ -85,6 +90,7 @@ mod tests {
         assert!(run_words(&[]).is_err());
         assert!(run_words(&["tydy"]).is_err_and(|e| e.contains("unknown command `tydy`")));
         assert!(run_words(&["tidy", "--fast"]).is_err_and(|e| e.contains("takes no options")));
+        assert!(run_words(&["test", "--fast"]).is_err_and(|e| e.contains("--net or nothing")));
         assert!(run_words(&["bench", "--fast"]).is_err_and(|e| e.contains("--fast")));
         assert!(run_words(&["reproduce", "--all"]).is_err_and(|e| e.contains("one word")));
         assert!(run_words(&["verify", "--help"]).is_ok());

@@ -39,6 +39,37 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
+/// The long suite of the network: tests that the gate leaves out, one after the other, with their
+/// figures. In release mode: they start hundreds of processes.
+const NET: &[&str] = &[
+    "test",
+    "--release",
+    "--locked",
+    "--package",
+    "undertone-cli",
+    "--package",
+    "undertone-net",
+    "--features",
+    "undertone-cli/quic",
+    "--test",
+    "faults",
+    "--test",
+    "decoders",
+    "--no-fail-fast",
+    "--",
+    "--ignored",
+    "--nocapture",
+    "--test-threads=1",
+];
+
+/// Runs the long suite of the network.
+pub fn run_net() -> Result<(), String> {
+    let start = Instant::now();
+    let tests = passed(cargo().args(NET))?;
+    println!("network suite passed: {tests} tests in {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
 /// Runs a test command, shows its output and returns how many tests passed.
 fn passed(command: &mut Command) -> Result<usize, String> {
     let mut child = command

@@ -1,5 +1,6 @@
 //! What `cargo metadata` says about us: packages, their dependencies and targets.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -44,7 +45,31 @@ impl Workspace {
         }
         let value = serde_json::from_slice(&output.stdout)
             .map_err(|e| format!("cargo metadata is not JSON: {e}"))?;
-        Self::parse(&value)
+        let mut workspace = Self::parse(&value)?;
+        let built = cargo()
+            .args(["tree", "--workspace", "--all-features", "--target", "all", "--locked"])
+            .args(["--edges", "all", "--prefix", "none", "--format", "{p}"])
+            .output()
+            .map_err(|e| format!("cargo tree did not start: {e}"))?;
+        if !built.status.success() {
+            return Err(format!("cargo tree: {}", String::from_utf8_lossy(&built.stderr)));
+        }
+        workspace.keep(&String::from_utf8_lossy(&built.stdout));
+        Ok(workspace)
+    }
+
+    /// Leaves out what no feature builds on any target: the lock file also lists what a dependency
+    /// would only take together with something that nobody asked for.
+    fn keep(&mut self, tree: &str) {
+        let built: BTreeSet<(&str, &str)> = tree
+            .lines()
+            .filter_map(|line| line.split_once(" v"))
+            .map(|(name, rest)| (name, rest.split(' ').next().unwrap_or(rest)))
+            .collect();
+        self.packages.retain(|package| {
+            package.source.is_none()
+                || built.contains(&(package.name.as_str(), package.version.as_str()))
+        });
     }
 
     fn parse(value: &Value) -> Result<Self, String> {
@@ -100,5 +125,10 @@ mod tests {
         assert_eq!(workspace.packages[0].benches, ["speed"]);
         assert_eq!(workspace.packages[1].licence, "");
         assert!(Workspace::parse(&Value::Null).is_err());
+        let mut workspace = workspace;
+        workspace.keep("undertone-a v0.1.0 (/w)\nlibm v0.2.0 (*)\n");
+        assert_eq!(workspace.packages.len(), 2);
+        workspace.keep("libm v0.3.0\n");
+        assert_eq!(workspace.packages.len(), 1, "ours stay, whatever the tree says");
     }
 }

@@ -5,6 +5,8 @@ mod account;
 mod calibrate;
 mod claims;
 mod data;
+#[cfg(feature = "net")]
+mod net;
 mod output;
 mod parse;
 mod plan;
@@ -31,6 +33,7 @@ Start here:
   undertone data inspect people.csv                    shape, types, classes, norms, gaps
   undertone run experiments/001/fig1a.toml             a plan: results beside their guarantee
   undertone plan experiments/003/dp2.toml              which noise, and how many rounds
+  undertone cluster plan.toml --nodes 8                the same with processes that talk
 
 Every command takes --json. A wrong flag or file ends with exit code 2 and says what to do."
 )]
@@ -47,8 +50,23 @@ enum Command {
     Calibrate(calibrate::Calibrate),
     /// What the papers claim, the verdict, and the true value
     Claims(claims::Claims),
+    /// Run a plan with real node processes on this machine, shown live
+    #[cfg(feature = "net")]
+    Cluster(net::cluster::Cluster),
     /// Look at data: shape, types, classes, norms, missing values, and what every node gets
     Data(data::Data),
+    /// Make a node's key
+    #[cfg(feature = "net")]
+    Keygen(net::keygen::Keygen),
+    /// Look at a node's store, and check that nothing in it was changed
+    #[cfg(feature = "net")]
+    Ledger(net::ledger::Ledger),
+    /// Make, extend and sign the file that all nodes of a network share
+    #[cfg(feature = "net")]
+    Network(net::network::Network),
+    /// Run one node of a network, with its own key, data, budget and disk
+    #[cfg(feature = "net")]
+    Node(net::node::Node),
     /// Choose noise and rounds for a plan: what is needed in truth, and what error is predicted
     Plan(plan::Plan),
     /// Run a plan: results, the complete guarantee, and whether what was expected holds
@@ -62,6 +80,16 @@ fn main() -> ExitCode {
         Command::Account(account) => account.run().map(|text| (text, true)),
         Command::Calibrate(calibrate) => calibrate.run().map(|text| (text, true)),
         Command::Claims(claims) => claims.run().map(|text| (text, true)),
+        #[cfg(feature = "net")]
+        Command::Cluster(cluster) => cluster.run(),
+        #[cfg(feature = "net")]
+        Command::Keygen(keygen) => keygen.run().map(|text| (text, true)),
+        #[cfg(feature = "net")]
+        Command::Ledger(ledger) => ledger.run().map(|text| (text, true)),
+        #[cfg(feature = "net")]
+        Command::Network(network) => network.run().map(|text| (text, true)),
+        #[cfg(feature = "net")]
+        Command::Node(node) => node.run(),
         Command::Data(data) => data.run().map(|text| (text, true)),
         Command::Plan(plan) => plan.run().map(|text| (text, true)),
         Command::Run(run) => run.run(),

@@ -2,6 +2,7 @@
 
 mod admm;
 mod algorithm;
+mod assemble;
 mod batches;
 mod charge;
 mod checked;
@@ -30,6 +31,7 @@ use protection::Protection;
 
 pub use admm::{Minimiser, recycling_converges};
 pub use algorithm::Algorithm;
+pub use assemble::{AssembleError, Visitor, Wanted};
 pub use forecast::{Constant, Constants, Estimated, Forecast, Group, Origin, PaperChoice, Row};
 pub use learning::{Learner, Problem};
 pub use network::schedule_of;
@@ -59,12 +61,22 @@ enum Kind {
 impl Experiment {
     /// Checks a variant of a plan. With a model that learns from files, their records are given.
     pub fn new(plan: &Plan, records: Option<Records>) -> Result<Self, PlanError> {
+        Self::with(plan, records, None)
+    }
+
+    /// Checks a plan for one node that has these records all to itself: nothing is dealt, and it is
+    /// the only [learner](Self::learners).
+    pub fn of_owner(plan: &Plan, records: Option<Records>, owner: u32) -> Result<Self, PlanError> {
+        Self::with(plan, records, Some(owner))
+    }
+
+    fn with(plan: &Plan, records: Option<Records>, owner: Option<u32>) -> Result<Self, PlanError> {
         check_run(plan)?;
         let family = network::family(&plan.network)?;
         check_own_budgets(plan)?;
         Algorithm::check(plan)?;
         let (algorithm, kind) = if plan.model.is_some() {
-            let learning = Learning::new(plan, records)?;
+            let learning = Learning::new(plan, records, owner)?;
             (learning.algorithm(), Kind::Learning(Box::new(learning)))
         } else {
             let numbers = plan.data.numbers();
@@ -134,16 +146,23 @@ impl Experiment {
     /// The oracle of every node that averages, with its data, its noise and its open ledger.
     /// Panics if there is a model.
     pub fn oracles<R: Real>(&self, seed: u64) -> Result<Vec<Oracle<R>>, OpenError> {
+        (0..self.nodes()).map(|node| self.oracle(seed, node, self.data(seed, node))).collect()
+    }
+
+    /// The oracle of one node that averages these numbers. Panics if there is a model.
+    pub fn oracle<R: Real>(
+        &self,
+        seed: u64,
+        node: u32,
+        numbers: Vec<f64>,
+    ) -> Result<Oracle<R>, OpenError> {
         let Kind::Averaging { protection, personal } = &self.kind else {
             panic!("nodes that learn a model are learners");
         };
-        let open = |node| {
-            let protection = personal.get(&node).unwrap_or(protection);
-            let private = protection.private(self.plan.data.numbers(), self.data(seed, node));
-            let (event, budget) = (protection.event.clone(), protection.budget);
-            Oracle::open(node, private, event, budget, Key::from_seed(seed), Vec::new())
-        };
-        (0..self.nodes()).map(open).collect()
+        let protection = personal.get(&node).unwrap_or(protection);
+        let private = protection.private(self.plan.data.numbers(), numbers);
+        let (event, budget) = (protection.event.clone(), protection.budget);
+        Oracle::open(node, private, event, budget, Key::from_seed(seed), Vec::new())
     }
 
     /// Every node that learns, with its records, its noise and its open ledger. Panics if there is

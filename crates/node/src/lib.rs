@@ -30,9 +30,9 @@ pub mod plan;
 mod private;
 
 pub use experiment::{
-    Algorithm, Claim, Constant, Constants, Estimated, Examples, Experiment, Forecast, Group,
-    Learner, Minimiser, Origin, PaperChoice, Problem, Records, Row, recycling_converges,
-    schedule_of,
+    Algorithm, AssembleError, Claim, Constant, Constants, Estimated, Examples, Experiment,
+    Forecast, Group, Learner, Minimiser, Origin, PaperChoice, Problem, Records, Row, Visitor,
+    Wanted, recycling_converges, schedule_of,
 };
 pub use oracle::{Oracle, OracleError};
 pub use private::{

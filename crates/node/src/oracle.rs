@@ -83,6 +83,16 @@ impl<R: Real, S: Store> Oracle<R, S> {
         Self { private, ledger, key }
     }
 
+    /// The same data on the same terms before the first answer, with a key and an account of one's
+    /// own: what an experiment opens has the key of its public seed and a ledger in memory.
+    ///
+    /// Panics if something was answered: the new account would not know of it.
+    pub fn settle<T: Store>(self, key: Key, store: T) -> Result<Oracle<R, T>, OpenError> {
+        assert!(self.ledger.is_empty(), "an oracle settles before its first answer");
+        let ledger = self.ledger.open_alike(self.ledger.header().node, store)?;
+        Ok(Oracle::new(self.private, ledger, key))
+    }
+
     /// Debits, computes, adds noise, releases; this is where secrets meet the outside.
     pub fn answer(&mut self, question: Question<R>) -> Result<Answer<R>, OracleError> {
         let Self { private, ledger, key } = self;

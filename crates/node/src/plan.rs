@@ -46,6 +46,9 @@ pub struct Plan {
     pub privacy: Option<PrivacyPlan>,
     /// How long.
     pub run: RunPlan,
+    /// How rounds go by the clock, for nodes of a network; they wait for everybody if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<RoundsPlan>,
     /// Links, speeds and faults, as the simulator reads them; ideal if absent, and then no time
     /// passes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,6 +160,21 @@ pub struct RunPlan {
     /// With so many seeds, counted up from the plan's; one if not given.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub repeat: u64,
+}
+
+/// `[rounds]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RoundsPlan {
+    /// How long to wait for messages, in seconds; for ever if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<f64>,
+    /// The share of those who should be heard without which a round does not end at its deadline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<f64>,
+    /// How many hearers a node asks, when it starts, for the last word they have of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witnesses: Option<u32>,
 }
 
 /// The two number types.

@@ -7,15 +7,12 @@ mod stopping;
 
 pub use by_time::world_of;
 
-use std::sync::Arc;
-
 use undertone_node::plan::Precision;
-use undertone_node::{Algorithm, Claim, Experiment, Learner, Oracle, OracleError};
-use undertone_privacy::ledger::{Guarantee, OpenError, Store, Tally};
-use undertone_protocol::{
-    Dsgd, Gossip, PrivSgp, PushSum, QDpsgd, QDpsgd2, RunningSum, Sdm, SparsePushSum, StepSize,
-    Steps, Surplus, SurplusGradient, Synchronous, Topology, TopologyError, TwoStage, Wirings,
+use undertone_node::{
+    Algorithm, AssembleError, Claim, Experiment, Oracle, OracleError, Visitor, Wanted,
 };
+use undertone_privacy::ledger::{Guarantee, OpenError, Store};
+use undertone_protocol::{Synchronous, Topology, TopologyError, Wirings};
 use undertone_real::Real;
 use undertone_trace::{Record, SCHEMA, hash_of};
 
@@ -119,65 +116,40 @@ fn run_as<R: Real>(
 where
     for<'n> Paired<'n, R>: Estimate<R>,
 {
-    let d = experiment.dimension();
     let job = Job { experiment, seed };
-    match experiment.algorithm() {
-        Algorithm::Admm => job.minimise::<R>(watch),
-        Algorithm::Adp2Sgd { steps } => job.meet::<R>(steps, watch),
-        Algorithm::Dsgd { steps } => {
-            job.learn(steps, |start: &[R], steps, _| Dsgd::new(start, steps), watch)
+    if let Algorithm::Adp2Sgd { steps } = experiment.algorithm() {
+        return job.meet::<R>(steps, watch);
+    }
+    (watch.record)(job.start());
+    let topology = job.topology()?;
+    let driving = Driving { job: &job, topology, watch };
+    let driven = experiment.assemble::<R, _>(seed, Wanted::All, driving);
+    driven.map_err(|error| match error {
+        AssembleError::Open(error) => RunError::Open(error),
+        AssembleError::Plan(source) => RunError::Plan { seed, source },
+        AssembleError::NoNode(_) | AssembleError::NoRounds => {
+            unreachable!("all nodes of an algorithm with rounds are wanted")
         }
-        Algorithm::Gossip => job.average(|| Gossip::<R>::new(d), watch),
-        Algorithm::PrivSgp { steps, reduced } => {
-            let node = |start: &[R], steps, learner: &Learner<R>| match reduced {
-                false => PrivSgp::new(start, steps),
-                true => PrivSgp::new(start, steps).with_reduction(learner.records),
-            };
-            job.learn(steps, node, watch)
-        }
-        Algorithm::PushSum => job.average(|| PushSum::<R>::new(d), watch),
-        Algorithm::QDpsgd1 { steps, pace, lattice } => {
-            let node = |start: &[R], steps, learner: &Learner<R>| {
-                let batches = Arc::clone(&learner.batches);
-                QDpsgd::new(start, steps, pace, lattice, seed).with_batches(batches)
-            };
-            job.learn(steps, node, watch)
-        }
-        Algorithm::QDpsgd2 { steps, pace, lattice, printed } => {
-            let node = |start: &[R], steps, learner: &Learner<R>| {
-                let batches = Arc::clone(&learner.batches);
-                let node = QDpsgd2::new(start, steps, pace, lattice, seed).with_batches(batches);
-                if printed { node.printed() } else { node }
-            };
-            job.learn(steps, node, watch)
-        }
-        Algorithm::RunningSum => job.average(|| RunningSum::<R>::new(d), watch),
-        Algorithm::Sdm { steps, pace, transmit } => {
-            let node = |start: &[R], steps, _: &_| Sdm::new(start, steps, pace, transmit, seed);
-            job.learn(steps, node, watch)
-        }
-        Algorithm::SparsePushSum { sparsity } => {
-            job.average(|| SparsePushSum::<R>::new(d, sparsity, seed), watch)
-        }
-        Algorithm::Surplus { sparsity, gamma, window } => {
-            job.average(|| Surplus::<R>::new(d, sparsity, seed, window, gamma), watch)
-        }
-        Algorithm::SurplusGradient { steps, sparsity, gamma, window } => {
-            let node = |start: &[R], steps, _: &_| {
-                SurplusGradient::new(start, steps, sparsity, seed, window, gamma)
-            };
-            job.learn(steps, node, watch)
-        }
-        Algorithm::TwoStage { domain, steps, first_step } if experiment.plan().model.is_some() => {
-            let node = |start: &[R], _, learner: &Learner<R>| {
-                let first = first_step / learner.records as f64;
-                TwoStage::new(d, domain, steps, first).starting_at(start)
-            };
-            job.learn(Steps::new(steps, StepSize::Constant(1.0), 1.0), node, watch)
-        }
-        Algorithm::TwoStage { domain, steps, first_step } => {
-            job.average(|| TwoStage::<R>::new(d, domain, steps, first_step), watch)
-        }
+    })?
+}
+
+/// Drives all nodes, whatever their algorithm is.
+struct Driving<'j, 'w, 'a> {
+    job: &'j Job<'j>,
+    topology: Topology,
+    watch: &'w mut Watch<'a>,
+}
+
+impl<R: Real> Visitor<R> for Driving<'_, '_, '_> {
+    type Out = Result<Run, RunError>;
+
+    fn visit<P, S>(self, nodes: Vec<(P, Oracle<R, S>)>) -> Self::Out
+    where
+        P: Synchronous<R> + Send + Sync + 'static,
+        S: Store + Send,
+    {
+        let (nodes, oracles) = nodes.into_iter().unzip();
+        self.job.drive(nodes, oracles, self.topology, self.watch)
     }
 }
 
@@ -190,73 +162,12 @@ impl From<Halt<OracleError>> for RunError {
     }
 }
 
-/// A node that learns, and its oracle.
-type Asking<P, R> = (P, Oracle<R, Tally>);
-
 struct Job<'a> {
     experiment: &'a Experiment,
     seed: u64,
 }
 
 impl Job<'_> {
-    /// Nodes that agree on a mean.
-    fn average<R, P>(&self, node: impl Fn() -> P, watch: &mut Watch<'_>) -> Result<Run, RunError>
-    where
-        R: Real,
-        P: Synchronous<R> + Send + Sync,
-    {
-        (watch.record)(self.start());
-        let topology = self.topology()?;
-        let oracles = self.experiment.oracles(self.seed)?;
-        let nodes = oracles.iter().map(|_| node()).collect();
-        self.drive(nodes, oracles, topology, watch)
-    }
-
-    /// Nodes that learn a model. A node is made of where all start, its steps, and what is public
-    /// about its records.
-    fn learn<R, P>(
-        &self,
-        steps: Steps,
-        node: impl Fn(&[R], Steps, &Learner<R>) -> P,
-        watch: &mut Watch<'_>,
-    ) -> Result<Run, RunError>
-    where
-        R: Real,
-        P: Synchronous<R> + Send + Sync,
-    {
-        (watch.record)(self.start());
-        let topology = self.topology()?;
-        let (nodes, oracles) = self.learners(steps, node)?.into_iter().unzip();
-        self.drive(nodes, oracles, topology, watch)
-    }
-
-    /// Nodes and their oracles.
-    fn learners<R: Real, P>(
-        &self,
-        steps: Steps,
-        node: impl Fn(&[R], Steps, &Learner<R>) -> P,
-    ) -> Result<Vec<Asking<P, R>>, RunError> {
-        let seed = self.seed;
-        let learners = self.experiment.learners(seed);
-        let learners = learners.map_err(|source| RunError::Plan { seed, source })?;
-        let start = self.experiment.initial::<R>(seed);
-        let split = |learner: Learner<R>| {
-            let steps = Steps { divisor: learner.divisor, ..steps };
-            (node(&start, steps, &learner), learner.oracle)
-        };
-        Ok(learners.into_iter().map(split).collect())
-    }
-
-    /// Nodes that learn by local minima.
-    fn minimise<R: Real>(&self, watch: &mut Watch<'_>) -> Result<Run, RunError> {
-        (watch.record)(self.start());
-        let (topology, seed) = (self.topology()?, self.seed);
-        let nodes = self.experiment.minimisers::<R>(seed);
-        let nodes = nodes.map_err(|source| RunError::Plan { seed, source })?;
-        let (nodes, oracles) = nodes.into_iter().unzip();
-        self.drive(nodes, oracles, topology, watch)
-    }
-
     fn topology(&self) -> Result<Topology, RunError> {
         let Self { experiment, seed } = *self;
         experiment.topology(seed).map_err(|source| RunError::Plan { seed, source })

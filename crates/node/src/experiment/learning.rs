@@ -30,6 +30,8 @@ pub(super) struct Learning {
     split: Partition,
     model: Described,
     algorithm: Algorithm,
+    /// The node whose records they all are, if they are not those of all nodes.
+    owner: Option<u32>,
     /// What was computed already; many nodes are alike.
     priced: Mutex<BTreeMap<Terms, Arc<Priced>>>,
     /// The same for minima.
@@ -61,7 +63,11 @@ pub struct Problem<'a, R: Real> {
 }
 
 impl Learning {
-    pub(super) fn new(plan: &Plan, records: Option<Records>) -> Result<Self, PlanError> {
+    pub(super) fn new(
+        plan: &Plan,
+        records: Option<Records>,
+        owner: Option<u32>,
+    ) -> Result<Self, PlanError> {
         if plan.algorithm.name.minimises() {
             admm::check(plan)?;
         } else {
@@ -80,12 +86,12 @@ impl Learning {
             return Err(PlanError::new("run.precision", message));
         }
         match records.precision() {
-            Precision::F32 => Self::with::<f32>(plan, records),
-            Precision::F64 => Self::with::<f64>(plan, records),
+            Precision::F32 => Self::with::<f32>(plan, records, owner),
+            Precision::F64 => Self::with::<f64>(plan, records, owner),
         }
     }
 
-    fn with<R: Real>(plan: &Plan, records: Records) -> Result<Self, PlanError> {
+    fn with<R: Real>(plan: &Plan, records: Records, owner: Option<u32>) -> Result<Self, PlanError> {
         let examples = examples::<R>(&records);
         if examples.test.as_ref().is_some_and(|test| test.width() != examples.train.width()) {
             return Err(PlanError::new(
@@ -98,7 +104,7 @@ impl Learning {
         let split = split(plan, examples)?;
         let (priced, prices, claims) = (Mutex::default(), Prices::default(), Vec::new());
         let algorithm = Algorithm::new(plan, model.dimension())?;
-        let mut learning = Self { records, split, model, algorithm, priced, prices, claims };
+        let mut learning = Self { records, split, model, algorithm, owner, priced, prices, claims };
         if algorithm == Algorithm::Admm {
             // What that costs depends on who hears whom, too.
             return Ok(learning);
@@ -160,7 +166,13 @@ impl Learning {
             let batches = if batches.vary() { sizes.into() } else { Arc::default() };
             Ok(Learner { oracle, records, divisor, batches })
         };
-        (0..).zip(self.deal::<R>(plan, seed)?).map(learner).collect()
+        let parts = (0..).zip(self.deal::<R>(plan, seed)?);
+        parts.filter(|(node, _)| self.is_here(*node)).map(learner).collect()
+    }
+
+    /// Whether a node's records are among these.
+    fn is_here(&self, node: u32) -> bool {
+        self.owner.is_none_or(|own| own == node)
     }
 
     /// The same model and the same deal for other records.
@@ -267,7 +279,8 @@ impl Learning {
             let priced = self.prices.of(plan, &model, node, sizes, own)?;
             priced.open(plan, node, (&start, &around), (&model, &train.select(&part)), seed)
         };
-        (0..).zip(self.deal::<R>(plan, seed)?).zip(around).map(open).collect()
+        let parts = (0..).zip(self.deal::<R>(plan, seed)?).zip(around);
+        parts.filter(|((node, _), _)| self.is_here(*node)).map(open).collect()
     }
 
     /// The records of every node, of which there are enough for a batch.
@@ -277,10 +290,14 @@ impl Learning {
         seed: u64,
     ) -> Result<Vec<Vec<usize>>, PlanError> {
         let train = &examples::<R>(&self.records).train;
-        let parts = self
-            .split
-            .split(train, plan.network.nodes as usize, seed)
-            .map_err(|error| PlanError::new("data.split", error.to_string()))?;
+        let n_nodes = plan.network.nodes as usize;
+        let parts = match self.owner {
+            Some(_) => vec![(0..train.records()).collect(); n_nodes],
+            None => self
+                .split
+                .split(train, n_nodes, seed)
+                .map_err(|error| PlanError::new("data.split", error.to_string()))?,
+        };
         let batch = plan.algorithm.batch.unwrap_or(1);
         match parts.iter().zip(0..).min_by_key(|(part, _)| part.len()) {
             Some((part, node)) if (part.len() as u64) < batch => {

@@ -1,7 +1,7 @@
 //! Runs without rounds: nodes meet in pairs, each at its own pace.
 
 use undertone_node::plan::PlanError;
-use undertone_node::{Experiment, Oracle};
+use undertone_node::{Experiment, Learner, Oracle};
 use undertone_privacy::ledger::Tally;
 use undertone_protocol::{PairwiseSgd, Question, Steps};
 use undertone_real::Real;
@@ -45,8 +45,13 @@ impl Job<'_> {
         let world = world_of(self.experiment).map_err(wrong)?.unwrap_or_default();
         let wiring = self.topology()?.wiring_at(0);
         let graph = wiring.map_err(|source| RunError::Topology { round: 0, source })?.graph;
-        let node = |start: &[R], steps, _: &_| PairwiseSgd::new(start, steps);
-        let (nodes, oracles): (Vec<_>, Vec<_>) = self.learners(steps, node)?.into_iter().unzip();
+        let learners = self.experiment.learners(seed).map_err(wrong)?;
+        let start = self.experiment.initial::<R>(seed);
+        let split = |learner: Learner<R>| {
+            let steps = Steps { divisor: learner.divisor, ..steps };
+            (PairwiseSgd::new(&start, steps), learner.oracle)
+        };
+        let (nodes, oracles): (Vec<_>, Vec<_>) = learners.into_iter().map(split).unzip();
         let n_nodes = nodes.len() as u64;
         let answer = |oracle: &mut Oracle<R, Tally>, asked: Question<R>| oracle.answer(asked);
         let luck = world.seed.wrapping_add(seed);

@@ -1,0 +1,116 @@
+//! Messages of peers: checked, taken in, kept for the next transaction.
+
+use std::sync::Arc;
+
+use undertone_protocol::wire::DecodeError;
+
+use super::*;
+use crate::frame::Refusal;
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// It is for a round too far ahead; give it again later.
+    Early,
+    /// It was taken in, or known already, or late by rule.
+    Taken,
+    /// The peer broke a rule. Nothing has changed.
+    Refused(Refusal),
+}
+
+impl<P: Synchronous<R>, R: Real> Engine<P, R> {
+    /// A peer has sent a message.
+    pub fn hear(
+        &mut self,
+        from: u32,
+        statement: &Statement,
+        payload: &[u8],
+    ) -> Result<Heard, EngineError> {
+        let round = statement.round;
+        if let Some(refusal) = self.complaint(from, statement, payload)? {
+            return Ok(Heard::Refused(refusal));
+        }
+        match self.known(from, round)? {
+            Some(known) if known.digest != statement.digest => {
+                return Ok(Heard::Refused(Refusal::Equivocation));
+            }
+            Some(_) => {
+                self.setup.counters.doubled.add(1);
+                if self.store.heard(from, round)?.is_some() {
+                    self.effects.push(Effect::Ack { peer: from, round });
+                }
+                return Ok(Heard::Taken);
+            }
+            None => {}
+        }
+        if round < self.machine.round() || self.machine.is_finished() {
+            // Late by rule. The word is kept all the same: it may be the newest of that node.
+            self.setup.counters.late.add(1);
+            self.remember(from, statement);
+            if self.machine.is_finished() {
+                self.settle()?;
+            }
+            return Ok(Heard::Taken);
+        }
+        if round > self.machine.round() + AHEAD {
+            return Ok(Heard::Early);
+        }
+        let message = match wire::decode::<R>(payload, self.machine.protocol().shape()) {
+            Ok(message) if message.round() == round => Arc::new(message),
+            Ok(_) => return Ok(Heard::Refused(Refusal::Malformed)),
+            Err(DecodeError::NotFinite { .. }) => return Ok(Heard::Refused(Refusal::NotFinite)),
+            Err(_) => return Ok(Heard::Refused(Refusal::Malformed)),
+        };
+        let before = self.machine.drops().malformed;
+        self.machine.handle(Input::Message { from: NodeId(from), message });
+        if self.machine.drops().malformed > before {
+            return Ok(Heard::Refused(Refusal::Malformed));
+        }
+        self.setup.counters.heard.add(1);
+        self.batch.events.push(Event::Heard { from, payload: payload.to_vec() });
+        self.remember(from, statement);
+        self.drain()?;
+        Ok(Heard::Taken)
+    }
+
+    /// What can be said against a message without looking into it.
+    fn complaint(
+        &mut self,
+        from: u32,
+        statement: &Statement,
+        payload: &[u8],
+    ) -> Result<Option<Refusal>, EngineError> {
+        let Setup { network, n_rounds, .. } = &self.setup;
+        let key = network.member(from).map(|member| member.key);
+        let genuine = statement.node == from
+            && statement.is_about(payload)
+            && key.is_some_and(|key| statement.is_of(network, &key));
+        if !genuine {
+            return Ok(Some(Refusal::Forged));
+        }
+        if statement.round >= *n_rounds {
+            return Ok(Some(Refusal::OutOfRound));
+        }
+        if statement.round > self.machine.round() + AHEAD {
+            return Ok(None); // looked at when its time has come
+        }
+        let wiring = self.wirings.at(statement.round)?;
+        let heard = wiring.around(self.machine.node()).heard;
+        let is_heard = heard.binary_search(&NodeId(from)).is_ok();
+        Ok((!is_heard).then_some(Refusal::OutOfRound))
+    }
+
+    fn known(&self, from: u32, round: u64) -> Result<Option<Statement>, EngineError> {
+        let fresh = self.batch.heard.iter().find(|word| (word.node, word.round) == (from, round));
+        match fresh {
+            Some(word) => Ok(Some(*word)),
+            None => Ok(self.store.heard(from, round)?),
+        }
+    }
+
+    fn remember(&mut self, from: u32, statement: &Statement) {
+        self.batch.heard.push(*statement);
+        let owed = self.owed.entry(from).or_insert(statement.round);
+        *owed = statement.round.max(*owed);
+    }
+}

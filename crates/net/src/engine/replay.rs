@@ -1,0 +1,74 @@
+//! Back to where the node was: the journal is fed to a new machine, and the oracle is asked again.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::statement::digest;
+
+impl<P: Synchronous<R>, R: Real> Engine<P, R> {
+    pub(super) fn is_replaying(&self) -> bool {
+        self.fed < self.store.events()
+    }
+
+    /// Feeds the whole journal. At its end, all debits of the ledger were made again.
+    pub(super) fn replay(&mut self) -> Result<(), EngineError> {
+        self.drain()?;
+        while self.is_replaying() {
+            let event = self.store.event(self.fed)?;
+            let round = self.machine.round();
+            match event {
+                Event::Heard { from, payload } => {
+                    self.fed += 1;
+                    let shape = self.machine.protocol().shape();
+                    let message = wire::decode::<R>(&payload, shape);
+                    let message = message.map_err(|_| EngineError::Diverged { round })?;
+                    let message = Arc::new(message);
+                    self.machine.handle(Input::Message { from: NodeId(from), message });
+                }
+                Event::Deadline { round } => {
+                    self.fed += 1;
+                    self.machine.handle(Input::Deadline { round });
+                }
+                Event::Rejoin { round } => {
+                    self.fed += 1;
+                    self.machine.handle(Input::Rejoin { round });
+                }
+                Event::Passed { round } => {
+                    self.fed += 1;
+                    self.held = None;
+                    self.machine.handle(Input::Answer { round, answer: Answer::Refused });
+                }
+                // Its question is answered again; the message that follows is compared.
+                Event::Sent { round, .. } if self.held.is_some() => {
+                    let before = self.fed;
+                    self.answer()?;
+                    self.drain()?;
+                    if self.fed == before {
+                        return Err(EngineError::Diverged { round });
+                    }
+                }
+                Event::Sent { round, .. } => return Err(EngineError::Diverged { round }),
+            }
+            self.drain()?;
+        }
+        if self.account.known() > 0 {
+            return Err(EngineError::Diverged { round: self.machine.round() });
+        }
+        let counters = &self.setup.counters;
+        counters.debits.set(self.oracle.ledger().len());
+        counters.round.set(self.machine.round());
+        Ok(())
+    }
+
+    /// A message that was promised before: the bytes must be the same, and those on disk are sent.
+    pub(super) fn resend(&mut self, round: u64, payload: &[u8]) -> Result<(), EngineError> {
+        let digest = digest(payload);
+        let debits = self.oracle.ledger().len();
+        if self.store.event(self.fed)? != (Event::Sent { round, debits, digest }) {
+            return Err(EngineError::Diverged { round });
+        }
+        self.fed += 1;
+        self.sent.insert(round, digest);
+        Ok(())
+    }
+}
