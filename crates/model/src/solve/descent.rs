@@ -86,7 +86,8 @@ impl Curvature {
             let changed: Vec<f64> =
                 pair.change.iter().zip(&pair.step).map(|(c, s)| c + quadratic * s).collect();
             let curvature = vector::dot(&pair.step, &changed);
-            if !(curvature > 0.5 * quadratic * vector::squared_norm(&pair.step)) {
+            let bends = curvature > 0.5 * quadratic * vector::squared_norm(&pair.step);
+            if !bends {
                 continue;
             }
             let share = vector::dot(&pair.step, &step) / curvature;
