@@ -86,8 +86,8 @@ impl Curvature {
             let changed: Vec<f64> =
                 pair.change.iter().zip(&pair.step).map(|(c, s)| c + quadratic * s).collect();
             let curvature = vector::dot(&pair.step, &changed);
-            let least = 0.5 * quadratic * vector::squared_norm(&pair.step);
-            if curvature.is_nan() || curvature <= least {
+            let bends = curvature > 0.5 * quadratic * vector::squared_norm(&pair.step);
+            if !bends {
                 continue;
             }
             let share = vector::dot(&pair.step, &step) / curvature;

@@ -138,7 +138,8 @@ fn is_positive(a: &[f64], n: usize) -> bool {
     let size = s.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     for p in 0..n {
         let pivot = s[p * n + p];
-        if !(pivot > 1e-10 * size) {
+        let positive = pivot > 1e-10 * size;
+        if !positive {
             return false;
         }
         for i in p + 1..n {

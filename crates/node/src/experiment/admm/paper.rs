@@ -154,7 +154,8 @@ fn recycled_steps(facts: &Facts<'_>, epsilon: Epsilon) -> Result<MinimiserProtec
     let of = |alpha| recycled_epsilon(facts, alpha).map(Epsilon::get).map_err(at("privacy.noise"));
     let (one, two) = (of(1.0)?, of(2.0)?);
     let alpha = 1.0 + (epsilon.get() - one) / (two - one);
-    if !(alpha > 0.0) {
+    let reachable = alpha > 0.0;
+    if !reachable {
         let least = 2.0 * one - two;
         let message = format!(
             "the theorem charges {least:.3} for curvature alone; take more, or a larger penalty"
