@@ -186,11 +186,14 @@ impl Parts<'_> {
     }
 }
 
+/// Nodes and their oracles.
+type Nodes<P, R, S> = Vec<(P, Oracle<R, S>)>;
+
 /// Those that are wanted.
 fn chosen<P, R: Real, S: Store>(
-    mut nodes: Vec<(P, Oracle<R, S>)>,
+    mut nodes: Nodes<P, R, S>,
     wanted: &Wanted,
-) -> Result<Vec<(P, Oracle<R, S>)>, AssembleError> {
+) -> Result<Nodes<P, R, S>, AssembleError> {
     if let Wanted::One { node, .. } = wanted {
         nodes.retain(|(_, oracle)| oracle.ledger().header().node == *node);
         if nodes.is_empty() {
