@@ -3,6 +3,7 @@
 mod algorithm;
 mod charge;
 mod data;
+mod fair;
 mod forecast;
 mod learning;
 mod model;
@@ -22,6 +23,7 @@ use undertone_real::Real;
 
 use crate::oracle::Oracle;
 use crate::plan::{AlgorithmWord, ClipPlan, DataPlan, NoisePlan, Plan, PlanError, Target};
+use fair::Fair;
 use learning::Learning;
 use protection::Protection;
 
@@ -48,6 +50,8 @@ enum Kind {
         /// Of nodes with budgets of their own.
         personal: BTreeMap<u32, Arc<Protection>>,
     },
+    /// They agree on what a fair classifier is made of.
+    Fair(Box<Fair>),
     /// They learn a model.
     Learning(Box<Learning>),
 }
@@ -58,7 +62,10 @@ impl Experiment {
         check_run(plan)?;
         let family = network::family(&plan.network)?;
         check_own_budgets(plan)?;
-        let (algorithm, kind) = if plan.model.is_some() {
+        let (algorithm, kind) = if fair::is_fair(plan) {
+            let fair = Fair::new(plan, records)?;
+            (Algorithm::new(plan)?, Kind::Fair(Box::new(fair)))
+        } else if plan.model.is_some() {
             let algorithm = Algorithm::new(plan)?;
             (algorithm, Kind::Learning(Box::new(Learning::new(plan, records)?)))
         } else {
@@ -112,6 +119,7 @@ impl Experiment {
     pub fn dimension(&self) -> usize {
         match &self.kind {
             Kind::Averaging { .. } => self.plan.data.numbers().dimension,
+            Kind::Fair(fair) => fair.dimension(),
             Kind::Learning(learning) => learning.dimension(),
         }
     }
@@ -122,11 +130,19 @@ impl Experiment {
         data::of(self.plan.data.numbers(), seed, node)
     }
 
+    /// Whether nodes take gradient steps, so that they are [`learners`](Self::learners); otherwise
+    /// they agree on a mean.
+    pub fn learns(&self) -> bool {
+        matches!(self.kind, Kind::Learning(_))
+    }
+
     /// The oracle of every node that averages, with its data, its noise and its open ledger.
-    /// Panics if there is a model.
+    /// Panics if nodes take gradient steps.
     pub fn oracles<R: Real>(&self, seed: u64) -> Result<Vec<Oracle<R>>, OpenError> {
-        let Kind::Averaging { protection, personal } = &self.kind else {
-            panic!("nodes that learn a model are learners");
+        let (protection, personal) = match &self.kind {
+            Kind::Averaging { protection, personal } => (protection, personal),
+            Kind::Fair(fair) => return fair.oracles(seed),
+            Kind::Learning(_) => panic!("nodes that learn a model are learners"),
         };
         let open = |node| {
             let protection = personal.get(&node).unwrap_or(protection);
@@ -153,7 +169,17 @@ impl Experiment {
     pub fn problem<R: Real>(&self) -> Option<Problem<'_, R>> {
         match &self.kind {
             Kind::Averaging { .. } => None,
+            Kind::Fair(fair) => Some(fair.problem()),
             Kind::Learning(learning) => Some(learning.problem()),
+        }
+    }
+
+    /// The parameters of the problem that estimates stand for: themselves, unless they are sums of
+    /// which a classifier is made.
+    pub fn parameters(&self, estimate: Vec<f64>) -> Vec<f64> {
+        match &self.kind {
+            Kind::Fair(fair) => fair.classifier(&estimate),
+            Kind::Averaging { .. } | Kind::Learning(_) => estimate,
         }
     }
 
@@ -164,6 +190,7 @@ impl Experiment {
             Kind::Averaging { protection, personal } => {
                 personal.get(&node).unwrap_or(protection).claim.as_ref()
             }
+            Kind::Fair(fair) => fair.claim(node),
             Kind::Learning(learning) => learning.claim(node),
         }
     }
@@ -171,14 +198,14 @@ impl Experiment {
     /// What is to be said of a run beside its guarantees.
     pub fn notes(&self) -> Vec<String> {
         match &self.kind {
-            Kind::Averaging { .. } => Vec::new(),
+            Kind::Averaging { .. } | Kind::Fair(_) => Vec::new(),
             Kind::Learning(_) => charge::note(&self.plan).into_iter().collect(),
         }
     }
 
     fn learning(&self) -> &Learning {
         match &self.kind {
-            Kind::Averaging { .. } => panic!("nodes without a model have nothing to learn"),
+            Kind::Averaging { .. } | Kind::Fair(_) => panic!("these nodes take no gradient steps"),
             Kind::Learning(learning) => learning,
         }
     }
@@ -245,7 +272,7 @@ fn check_kind(plan: &Plan) -> Result<(), PlanError> {
             let message = format!("{name} learns one; add [model] with kind = \"logistic\"");
             return error("model", message);
         }
-        (true, false) => {
+        (true, false) if !fair::is_fair(plan) => {
             let message = format!("{name} has no gradients; take priv-sgp, dp2-sgd or dsgd");
             return error("algorithm.name", message);
         }

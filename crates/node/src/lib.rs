@@ -35,6 +35,6 @@ pub use experiment::{
 };
 pub use oracle::{Oracle, OracleError};
 pub use private::{
-    AdaptiveClip, Bound, Noise, Private, PrivateGradients, PrivatePoints, PrivateSteps,
-    PrivateVector, TableError,
+    AdaptiveClip, Bound, Noise, Private, PrivateGradients, PrivatePoints, PrivateStatistics,
+    PrivateSteps, PrivateVector, SumNoise, TableError,
 };

@@ -5,6 +5,7 @@ mod exposed;
 mod gradients;
 mod points;
 pub(crate) mod printed;
+mod statistics;
 mod steps;
 
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub use adaptive::AdaptiveClip;
 pub use gradients::{PrivateGradients, TableError};
 pub(crate) use points::Asked;
 pub use points::PrivatePoints;
+pub(crate) use statistics::sensitivity_of;
+pub use statistics::{PrivateStatistics, SumNoise};
 pub use steps::PrivateSteps;
 
 /// What a vector is clipped to before anything is computed from it.
@@ -169,6 +172,8 @@ pub enum Private<R: Real> {
     Gradients(PrivateGradients<R>),
     /// [`Question::Point`](undertone_protocol::Question::Point), as often as there is budget.
     Points(PrivatePoints<R>),
+    /// [`Question::Vector`](undertone_protocol::Question::Vector) with sums over records, once.
+    Statistics(PrivateStatistics),
     /// [`Question::Vector`](undertone_protocol::Question::Vector), once.
     Vector(PrivateVector, Noise),
     /// [`Question::Step`](undertone_protocol::Question::Step) `t` with the noise number `t - 1`.
@@ -205,7 +210,9 @@ impl<R: Real> Private<R> {
     pub fn unit(&self) -> Unit {
         match self {
             Self::Vector(vector, _) => vector.unit(),
-            Self::Gradients(_) | Self::Points(_) | Self::Steps(..) => Unit::Record,
+            Self::Gradients(_) | Self::Points(_) | Self::Statistics(_) | Self::Steps(..) => {
+                Unit::Record
+            }
         }
     }
 }

@@ -24,6 +24,8 @@ pub struct Statistics {
     coefficients: Coefficients,
     norm: Norm,
     signed: bool,
+    /// Whether blocks have weights.
+    weighted: bool,
     /// Columns with more noise than others, and how many times more.
     special: Option<(Vec<usize>, f64)>,
 }
@@ -64,12 +66,19 @@ const GROUP: f64 = 0.25;
 impl Statistics {
     /// Of records with so many features, none of them negative.
     pub fn new(features: usize, coefficients: Coefficients, norm: Norm) -> Self {
-        Self { features, coefficients, norm, signed: false, special: None }
+        let weighted = coefficients != Coefficients::Printed;
+        Self { features, coefficients, norm, signed: false, weighted, special: None }
     }
 
     /// With features of any sign.
     pub fn signed(mut self) -> Self {
         self.signed = true;
+        self
+    }
+
+    /// With the entries of `M` as they are, each of two mirrored ones once: for noise as printed.
+    pub fn unweighted(mut self) -> Self {
+        self.weighted = false;
         self
     }
 
@@ -87,6 +96,11 @@ impl Statistics {
         let d = self.features;
         let own = d + d * (d + 1) / 2;
         if self.coefficients == Coefficients::Covariance { own + 2 * d + 1 } else { own }
+    }
+
+    /// How many features a record has.
+    pub fn features(&self) -> usize {
+        self.features
     }
 
     /// The norm of its sensitivity.
@@ -231,8 +245,8 @@ impl Statistics {
     /// at `C = 1` is still not negative.
     fn quadratic(&self) -> f64 {
         match (self.norm, self.coefficients) {
-            (Norm::L2, Coefficients::Plain) => 8.0_f64.sqrt(),
-            (Norm::L2, Coefficients::Covariance) => {
+            (Norm::L2, Coefficients::Plain) if self.weighted => 8.0_f64.sqrt(),
+            (Norm::L2, Coefficients::Covariance) if self.weighted => {
                 (16.0 * (1.0 - 2.0 * FEATURES * FEATURES)).sqrt()
             }
             _ => 1.0,
@@ -241,9 +255,9 @@ impl Statistics {
 
     /// So that the norm of the sums is that of the whole matrix; as printed only one half counts.
     fn off_diagonal(&self) -> f64 {
-        match (self.norm, self.coefficients) {
-            (Norm::L2, Coefficients::Printed) => 1.0,
-            (Norm::L2, _) => std::f64::consts::SQRT_2,
+        match (self.norm, self.weighted) {
+            (Norm::L2, true) => std::f64::consts::SQRT_2,
+            (Norm::L2, false) => 1.0,
             (Norm::L1, _) => 2.0,
         }
     }

@@ -54,18 +54,7 @@ pub struct Problem<'a, R: Real> {
 impl Learning {
     pub(super) fn new(plan: &Plan, records: Option<Records>) -> Result<Self, PlanError> {
         check(plan)?;
-        let records = match records {
-            Some(records) => records,
-            None => Records::drawn(plan)?.ok_or_else(|| {
-                let message = "its records are in files; load them first, or take a source such as \
-                               \"census\"";
-                PlanError::new("data", message)
-            })?,
-        };
-        if records.precision() != plan.run.precision {
-            let message = "is not that of the records; load them in the same";
-            return Err(PlanError::new("run.precision", message));
-        }
+        let records = self::records(plan, records)?;
         match records.precision() {
             Precision::F32 => Self::with::<f32>(plan, records),
             Precision::F64 => Self::with::<f64>(plan, records),
@@ -81,7 +70,7 @@ impl Learning {
             ));
         }
         let model = Described::new(plan.model.as_ref().expect("learning"), &examples.train)?;
-        check_metrics(plan, examples.train.targets())?;
+        check_metrics(plan, &examples.train)?;
         let split = split(plan, examples)?;
         let priced = Mutex::default();
         let mut learning = Self { records, split, model, priced, claims: Vec::new() };
@@ -201,11 +190,33 @@ pub(super) fn own_budget(plan: &Plan, node: u32) -> Option<(&NodeBudget, String)
     all.find(|(_, own)| own.node == node).map(|(k, own)| (own, format!("privacy.node.{k}")))
 }
 
-fn examples<R: Real>(records: &Records) -> &Examples<R> {
+/// Those that are given, or drawn, in the numbers of the run.
+pub(super) fn records(plan: &Plan, given: Option<Records>) -> Result<Records, PlanError> {
+    if let DataPlan::Numbers(_) = plan.data {
+        let message = "a model learns from records: give a recipe, a file, or a source such as \
+                       \"census\"";
+        return Err(PlanError::new("data.source", message));
+    }
+    let records = match given {
+        Some(records) => records,
+        None => Records::drawn(plan)?.ok_or_else(|| {
+            let message = "its records are in files; load them first, or take a source such as \
+                           \"census\"";
+            PlanError::new("data", message)
+        })?,
+    };
+    if records.precision() != plan.run.precision {
+        let message = "is not that of the records; load them in the same";
+        return Err(PlanError::new("run.precision", message));
+    }
+    Ok(records)
+}
+
+pub(super) fn examples<R: Real>(records: &Records) -> &Examples<R> {
     records.examples().expect("the caller runs in the plan's precision, which is theirs")
 }
 
-fn split<R: Real>(plan: &Plan, examples: &Examples<R>) -> Result<Partition, PlanError> {
+pub(super) fn split<R: Real>(plan: &Plan, examples: &Examples<R>) -> Result<Partition, PlanError> {
     let DataPlan::Records(table) = &plan.data else { return Ok(Partition::Even) };
     match table.get("split") {
         None => Ok(examples.split.clone().unwrap_or(Partition::Even)),
@@ -219,11 +230,6 @@ fn check(plan: &Plan) -> Result<(), PlanError> {
     let error = |key: &str, message: String| Err(PlanError::new(key, message));
     let written = &plan.algorithm;
     let word = super::word(written.name);
-    if let DataPlan::Numbers(_) = plan.data {
-        let message = "a model learns from records: give a recipe, a file, or a source such as \
-                       \"census\"";
-        return error("data.source", message.into());
-    }
     let Some(sampling) = written.sampling else {
         let message = format!("{word} needs it: poisson, fixed-size, single or full");
         return error("algorithm.sampling", message);
@@ -260,17 +266,20 @@ fn check(plan: &Plan) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn check_metrics<R>(plan: &Plan, targets: &Targets<R>) -> Result<(), PlanError> {
-    let counts = matches!(targets, Targets::Sign(_) | Targets::Class { .. });
-    let wrong =
-        |metric: &&Metric| matches!(metric, Metric::Accuracy | Metric::NodeAccuracy) && !counts;
-    match plan.evaluate.metrics.iter().find(wrong) {
-        Some(metric) => {
-            let name = metric.name();
-            let message =
-                format!("{name} is of signs and classes; take \"loss\" for these records");
-            Err(PlanError::new("evaluate.metrics", message))
+pub(super) fn check_metrics<R: Real>(plan: &Plan, data: &Dataset<R>) -> Result<(), PlanError> {
+    let signs = matches!(data.targets(), Targets::Sign(_));
+    let counts = signs || matches!(data.targets(), Targets::Class { .. });
+    let wrong = |metric: &Metric, what: &str| {
+        let message = format!("{} is {what}", metric.name());
+        Err(PlanError::new("evaluate.metrics", message))
+    };
+    for metric in &plan.evaluate.metrics {
+        if matches!(metric, Metric::Accuracy | Metric::NodeAccuracy) && !counts {
+            return wrong(metric, "of signs and classes; take \"loss\" for these records");
         }
-        None => Ok(()),
+        if metric.is_fairness() && !(signs && data.groups().is_some()) {
+            return wrong(metric, "of signs of two groups; give a column of kind \"group\"");
+        }
     }
+    Ok(())
 }

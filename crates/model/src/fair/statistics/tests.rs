@@ -171,6 +171,8 @@ fn search_never_exceeds_a_sensitivity_and_attains_those_that_are_exact() {
                 }
                 let share = moved(&statistics, &before, &after) / statistics.sensitivity();
                 assert!(share <= 1.0 + 1e-9, "{coefficients:?} {norm:?} {signed} {d} {share}");
+                let bare = statistics.unweighted();
+                assert!(moved(&bare, &before, &after) <= bare.sensitivity() * (1.0 + 1e-9));
                 most = most.max(share);
             }
             assert!(!exact || most > 0.99, "{coefficients:?} {norm:?} {signed}: {most}");
