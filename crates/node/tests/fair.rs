@@ -38,9 +38,11 @@ fn plan(changes: &[(&str, Value)]) -> Plan {
 /// Records with 13 features, as the paper's.
 fn people(records: usize) -> Dataset<f64> {
     let mut source = Source::new(5, 0);
-    let values: Vec<f64> = (0..13 * records).map(|_| source.unit() / 13.0_f64.sqrt()).collect();
-    let signs = (0..records).map(|_| if source.happens(0.3) { 1.0 } else { -1.0 }).collect();
-    let groups = (0..records).map(|_| u32::from(source.happens(0.6))).collect();
+    let values = source.uniform(0.0, 1.0 / 13.0_f64.sqrt(), 13 * records);
+    let sign = |v: f64| if v < 0.3 { 1.0 } else { -1.0 };
+    let signs = source.uniform(0.0, 1.0, records).into_iter().map(sign).collect();
+    let groups = source.uniform(0.0, 1.0, records);
+    let groups = groups.into_iter().map(|v| u32::from(v < 0.6)).collect();
     Dataset::new(Features::Dense { width: 13, values }, Targets::Sign(signs))
         .and_then(|data| data.with_groups(groups))
         .unwrap()
