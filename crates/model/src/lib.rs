@@ -17,6 +17,7 @@ mod convex;
 pub mod dataset;
 mod exponential;
 pub mod export;
+pub mod fair;
 #[cfg(test)]
 pub(crate) mod laws;
 mod linear;

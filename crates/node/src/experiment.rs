@@ -7,6 +7,7 @@ mod batches;
 mod charge;
 mod checked;
 mod data;
+mod fair;
 mod forecast;
 mod learning;
 mod model;
@@ -26,6 +27,7 @@ use undertone_real::Real;
 
 use crate::oracle::Oracle;
 use crate::plan::{AlgorithmWord, ClipPlan, DataPlan, NoisePlan, Plan, PlanError, Target};
+use fair::Fair;
 use learning::Learning;
 use protection::Protection;
 
@@ -54,6 +56,8 @@ enum Kind {
         /// Of nodes with budgets of their own.
         personal: BTreeMap<u32, Arc<Protection>>,
     },
+    /// They agree on what a fair classifier is made of.
+    Fair(Box<Fair>),
     /// They learn a model.
     Learning(Box<Learning>),
 }
@@ -75,7 +79,14 @@ impl Experiment {
         let family = network::family(&plan.network)?;
         check_own_budgets(plan)?;
         Algorithm::check(plan)?;
-        let (algorithm, kind) = if plan.model.is_some() {
+        let (algorithm, kind) = if fair::is_fair(plan) {
+            if owner.is_some() {
+                let message = "a fair classifier is learned in the simulator; take another kind";
+                return Err(PlanError::new("model.kind", message));
+            }
+            let fair = Fair::new(plan, records)?;
+            (Algorithm::new(plan, fair.dimension())?, Kind::Fair(Box::new(fair)))
+        } else if plan.model.is_some() {
             let learning = Learning::new(plan, records, owner)?;
             (learning.algorithm(), Kind::Learning(Box::new(learning)))
         } else {
@@ -133,6 +144,7 @@ impl Experiment {
     pub fn dimension(&self) -> usize {
         match &self.kind {
             Kind::Averaging { .. } => self.plan.data.numbers().dimension,
+            Kind::Fair(fair) => fair.dimension(),
             Kind::Learning(learning) => learning.dimension(),
         }
     }
@@ -143,9 +155,18 @@ impl Experiment {
         data::of(self.plan.data.numbers(), seed, node)
     }
 
+    /// Whether nodes take gradient steps, so that they are [`learners`](Self::learners); otherwise
+    /// they agree on a mean.
+    pub fn learns(&self) -> bool {
+        matches!(self.kind, Kind::Learning(_))
+    }
+
     /// The oracle of every node that averages, with its data, its noise and its open ledger.
-    /// Panics if there is a model.
+    /// Panics if nodes take gradient steps.
     pub fn oracles<R: Real>(&self, seed: u64) -> Result<Vec<Oracle<R>>, OpenError> {
+        if let Kind::Fair(fair) = &self.kind {
+            return fair.oracles(seed);
+        }
         (0..self.nodes()).map(|node| self.oracle(seed, node, self.data(seed, node))).collect()
     }
 
@@ -187,7 +208,17 @@ impl Experiment {
     pub fn problem<R: Real>(&self) -> Option<Problem<'_, R>> {
         match &self.kind {
             Kind::Averaging { .. } => None,
+            Kind::Fair(fair) => Some(fair.problem()),
             Kind::Learning(learning) => Some(learning.problem()),
+        }
+    }
+
+    /// The parameters of the problem that estimates stand for: themselves, unless they are sums of
+    /// which a classifier is made.
+    pub fn parameters(&self, estimate: Vec<f64>) -> Vec<f64> {
+        match &self.kind {
+            Kind::Fair(fair) => fair.classifier(&estimate),
+            Kind::Averaging { .. } | Kind::Learning(_) => estimate,
         }
     }
 
@@ -198,6 +229,7 @@ impl Experiment {
             Kind::Averaging { protection, personal } => {
                 personal.get(&node).unwrap_or(protection).claim.as_ref()
             }
+            Kind::Fair(fair) => fair.claim(node),
             Kind::Learning(learning) => learning.claim(node),
         }
     }
@@ -205,14 +237,14 @@ impl Experiment {
     /// What is to be said of a run beside its guarantees.
     pub fn notes(&self) -> Vec<String> {
         match &self.kind {
-            Kind::Averaging { .. } => Vec::new(),
+            Kind::Averaging { .. } | Kind::Fair(_) => Vec::new(),
             Kind::Learning(_) => charge::note(&self.plan).into_iter().collect(),
         }
     }
 
     fn learning(&self) -> &Learning {
         match &self.kind {
-            Kind::Averaging { .. } => panic!("nodes without a model have nothing to learn"),
+            Kind::Averaging { .. } | Kind::Fair(_) => panic!("these nodes take no gradient steps"),
             Kind::Learning(learning) => learning,
         }
     }
@@ -279,7 +311,7 @@ fn check_kind(plan: &Plan) -> Result<(), PlanError> {
             let message = format!("{name} learns one; add [model] with kind = \"logistic\"");
             return error("model", message);
         }
-        (true, name) if !name.takes_model() => {
+        (true, name) if !name.takes_model() && !fair::is_fair(plan) => {
             let name = word(name);
             let message = format!("{name} has no gradients; take priv-sgp, dp2-sgd or dsgd");
             return error("algorithm.name", message);

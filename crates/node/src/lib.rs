@@ -37,5 +37,6 @@ pub use experiment::{
 pub use oracle::{Oracle, OracleError};
 pub use private::{
     AdaptiveClip, Bound, MinimiserMechanism, MinimiserProtection, Noise, Private, PrivateGradients,
-    PrivateMinimiser, PrivatePoints, PrivateSteps, PrivateVector, Sparing, TableError,
+    PrivateMinimiser, PrivatePoints, PrivateStatistics, PrivateSteps, PrivateVector, Sparing,
+    SumNoise, TableError,
 };

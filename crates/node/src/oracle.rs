@@ -126,6 +126,10 @@ impl<R: Real, S: Store> Oracle<R, S> {
                     .transpose()?
                     .map(narrow)
             }
+            (Question::Vector, Private::Statistics(sums)) => debit(ledger, sums.event())?
+                .map(|receipt| sums.release(receipt, key))
+                .transpose()?
+                .map(narrow),
             (Question::Step { t, at, step }, Private::Steps(steps, noise)) => {
                 let Some(noise) = noise.get(t.wrapping_sub(1) as usize) else {
                     return Ok(Answer::Refused);
@@ -208,7 +212,7 @@ fn other_data<R: Real>(asked: &Question<R>, kept: &Private<R>) -> OracleError {
         Private::Gradients(gradients) => gradients.kept(),
         Private::Minimiser(_) => "minimisers",
         Private::Points(_) => "points of a lattice",
-        Private::Vector(..) => "a vector",
+        Private::Statistics(_) | Private::Vector(..) => "a vector",
         Private::Steps(..) => "gradient steps",
     };
     OracleError::OtherData { asked: name(asked), kept }

@@ -210,6 +210,15 @@ pub enum Metric {
     Accuracy,
     /// Norm of all estimates less their own mean.
     ConsensusError,
+    /// How often group 0 is predicted to be positive, over how often group 1 is; of held-out
+    /// records, by the mean of the estimates, as all measures of fairness.
+    DisparateImpact,
+    /// The absolute difference between groups in how often what is positive is found to be.
+    EqualOpportunity,
+    /// The larger of that and the same of what is not positive.
+    EqualisedOdds,
+    /// The accuracy of the group that has the lower.
+    GroupAccuracy,
     /// Of a model: the mean loss of the training records at the mean of the estimates. Without one:
     /// half the squared distance between an estimate and a record, averaged over all pairs, which
     /// is what mean estimation minimises.
@@ -226,6 +235,8 @@ pub enum Metric {
     RelativeResidual,
     /// Norm of all estimates less the target.
     Residual,
+    /// The absolute difference between groups in how often they are predicted to be positive.
+    RiskDifference,
 }
 
 impl Metric {
@@ -234,6 +245,10 @@ impl Metric {
         match self {
             Self::Accuracy => "accuracy",
             Self::ConsensusError => "consensus-error",
+            Self::DisparateImpact => "disparate-impact",
+            Self::EqualOpportunity => "equal-opportunity",
+            Self::EqualisedOdds => "equalised-odds",
+            Self::GroupAccuracy => "group-accuracy",
             Self::Loss => "loss",
             Self::MeanError => "mean-error",
             Self::NodeAccuracy => "node-accuracy",
@@ -241,13 +256,33 @@ impl Metric {
             Self::NodeLoss => "node-loss",
             Self::RelativeResidual => "relative-residual",
             Self::Residual => "residual",
+            Self::RiskDifference => "risk-difference",
         }
+    }
+
+    /// Whether it compares two groups of records.
+    pub fn is_fairness(self) -> bool {
+        matches!(
+            self,
+            Self::DisparateImpact
+                | Self::EqualOpportunity
+                | Self::EqualisedOdds
+                | Self::GroupAccuracy
+                | Self::RiskDifference
+        )
     }
 
     /// Whether it is one of models, of averages, or of both.
     pub fn is_of(self, learning: bool) -> bool {
         match self {
-            Self::Accuracy | Self::NodeAccuracy | Self::NodeLoss => learning,
+            Self::Accuracy
+            | Self::DisparateImpact
+            | Self::EqualOpportunity
+            | Self::EqualisedOdds
+            | Self::GroupAccuracy
+            | Self::NodeAccuracy
+            | Self::NodeLoss
+            | Self::RiskDifference => learning,
             Self::ConsensusError | Self::Loss => true,
             Self::MeanError | Self::NodeError | Self::RelativeResidual | Self::Residual => {
                 !learning
@@ -281,7 +316,8 @@ pub struct Vary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ChartPlan {
-    /// `round`, `time` (virtual), or a varied key, over which the last values are drawn.
+    /// `round`, `time` (virtual), or a varied key or a metric, over which the last values are drawn;
+    /// over a metric, a line for all variants that differ in the last varied key only.
     pub x: String,
     /// A metric, or `rounds-run`.
     pub y: String,

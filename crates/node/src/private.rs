@@ -7,6 +7,7 @@ mod gradients;
 mod minimiser;
 mod points;
 pub(crate) mod printed;
+mod statistics;
 mod steps;
 
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub(crate) use minimiser::Minimisation;
 pub use minimiser::{MinimiserMechanism, MinimiserProtection, PrivateMinimiser, Sparing};
 pub(crate) use points::Asked;
 pub use points::PrivatePoints;
+pub(crate) use statistics::sensitivity_of;
+pub use statistics::{PrivateStatistics, SumNoise};
 pub use steps::PrivateSteps;
 
 /// What a vector is clipped to before anything is computed from it.
@@ -176,6 +179,8 @@ pub enum Private<R: Real> {
     Minimiser(Box<PrivateMinimiser>),
     /// [`Question::Point`](undertone_protocol::Question::Point), as often as there is budget.
     Points(PrivatePoints<R>),
+    /// [`Question::Vector`](undertone_protocol::Question::Vector) with sums over records, once.
+    Statistics(PrivateStatistics),
     /// [`Question::Vector`](undertone_protocol::Question::Vector), once.
     Vector(PrivateVector, Noise),
     /// [`Question::Step`](undertone_protocol::Question::Step) `t` with the noise number `t - 1`.
@@ -212,9 +217,11 @@ impl<R: Real> Private<R> {
     pub fn unit(&self) -> Unit {
         match self {
             Self::Vector(vector, _) => vector.unit(),
-            Self::Gradients(_) | Self::Minimiser(_) | Self::Points(_) | Self::Steps(..) => {
-                Unit::Record
-            }
+            Self::Gradients(_)
+            | Self::Minimiser(_)
+            | Self::Points(_)
+            | Self::Statistics(_)
+            | Self::Steps(..) => Unit::Record,
         }
     }
 }

@@ -134,7 +134,14 @@ impl Averages {
             }
             Metric::RelativeResidual => residual / first,
             Metric::Residual => residual,
-            Metric::Accuracy | Metric::NodeAccuracy | Metric::NodeLoss => {
+            Metric::Accuracy
+            | Metric::DisparateImpact
+            | Metric::EqualOpportunity
+            | Metric::EqualisedOdds
+            | Metric::GroupAccuracy
+            | Metric::NodeAccuracy
+            | Metric::NodeLoss
+            | Metric::RiskDifference => {
                 unreachable!("a checked plan without a model has none of these")
             }
         };

@@ -207,7 +207,7 @@ impl Job<'_> {
         P: Synchronous<R> + Send + Sync,
     {
         let plan = self.experiment.plan();
-        let learns = plan.model.is_some();
+        let learns = self.experiment.learns();
         let mut wirings = Wirings::new(topology, 1);
         let mut nodes = Lockstep::new(nodes);
         let asking = nodes.nodes()[0].asking_rounds();

@@ -208,21 +208,31 @@ impl Results<'_> {
                 series.push(Series { name: outcome.variant.label(), points });
                 continue;
             }
+            let value = if y == "rounds-run" { Some(outcome.rounds()) } else { outcome.last(&y) };
             let mut others = outcome.variant.clone();
+            if let Some(metric) = outcome.last(&x) {
+                // One metric over another: a line along the key that runs fastest.
+                others.settings.pop();
+                add(&mut series, others.label(), value.map(|value| (metric, value)));
+                continue;
+            }
             let place = others.settings.iter().position(|(key, _)| *key == x);
             let Some(at) = place.map(|k| others.settings.remove(k)).and_then(|s| s.1.as_f64())
             else {
                 continue;
             };
-            let value = if y == "rounds-run" { Some(outcome.rounds()) } else { outcome.last(&y) };
-            let Some(value) = value else { continue };
-            let name = others.label();
-            match series.iter_mut().find(|series| series.name == name) {
-                Some(series) => series.points.push((at, value)),
-                None => series.push(Series { name, points: vec![(at, value)] }),
-            }
+            add(&mut series, others.label(), value.map(|value| (at, value)));
         }
         Chart { title: self.plan.name.clone(), x, y, log_x, log_y, series }
+    }
+}
+
+/// Puts a point, if there is one, at the end of the series of that name.
+fn add(series: &mut Vec<Series>, name: String, point: Option<(f64, f64)>) {
+    match (point, series.iter_mut().find(|series| series.name == name)) {
+        (None, _) => {}
+        (Some(point), Some(series)) => series.points.push(point),
+        (Some(point), None) => series.push(Series { name, points: vec![point] }),
     }
 }
 

@@ -13,6 +13,7 @@ pub fn text(name: &str) -> Option<&'static str> {
 const RECIPES: &[(&str, &str)] = &[
     ("a9a", include_str!("a9a.toml")),
     ("adult-105", include_str!("adult-105.toml")),
+    ("adult-13", include_str!("adult-13.toml")),
     ("adult-41", include_str!("adult-41.toml")),
     ("adult-fair", include_str!("adult-fair.toml")),
     ("bank-marketing", include_str!("bank-marketing.toml")),

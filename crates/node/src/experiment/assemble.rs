@@ -148,6 +148,9 @@ impl Parts<'_> {
             Wanted::One { node, .. } if node >= experiment.nodes() => {
                 return Err(AssembleError::NoNode(node));
             }
+            Wanted::One { node, .. } if experiment.plan().model.is_some() => {
+                experiment.oracles(seed)?.into_iter().skip(node as usize).take(1).collect()
+            }
             Wanted::One { node, numbers } => {
                 let numbers = numbers.unwrap_or_else(|| experiment.data(seed, node));
                 vec![experiment.oracle(seed, node, numbers)?]

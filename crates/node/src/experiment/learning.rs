@@ -73,18 +73,7 @@ impl Learning {
         } else {
             checked::check(plan)?;
         }
-        let records = match records {
-            Some(records) => records,
-            None => Records::drawn(plan)?.ok_or_else(|| {
-                let message = "its records are in files; load them first, or take a source such as \
-                               \"census\"";
-                PlanError::new("data", message)
-            })?,
-        };
-        if records.precision() != plan.run.precision {
-            let message = "is not that of the records; load them in the same";
-            return Err(PlanError::new("run.precision", message));
-        }
+        let records = self::records(plan, records)?;
         match records.precision() {
             Precision::F32 => Self::with::<f32>(plan, records, owner),
             Precision::F64 => Self::with::<f64>(plan, records, owner),
@@ -100,7 +89,7 @@ impl Learning {
             ));
         }
         let model = Described::new(plan.model.as_ref().expect("learning"), &examples.train)?;
-        check_metrics(plan, examples.train.targets())?;
+        check_metrics(plan, &examples.train)?;
         let split = split(plan, examples)?;
         let (priced, prices, claims) = (Mutex::default(), Prices::default(), Vec::new());
         let algorithm = Algorithm::new(plan, model.dimension())?;
@@ -338,11 +327,33 @@ pub(super) fn own_budget(plan: &Plan, node: u32) -> Option<(&NodeBudget, String)
     all.find(|(_, own)| own.node == node).map(|(k, own)| (own, format!("privacy.node.{k}")))
 }
 
-fn examples<R: Real>(records: &Records) -> &Examples<R> {
+/// Those that are given, or drawn, in the numbers of the run.
+pub(super) fn records(plan: &Plan, given: Option<Records>) -> Result<Records, PlanError> {
+    if let DataPlan::Numbers(_) = plan.data {
+        let message = "a model learns from records: give a recipe, a file, or a source such as \
+                       \"census\"";
+        return Err(PlanError::new("data.source", message));
+    }
+    let records = match given {
+        Some(records) => records,
+        None => Records::drawn(plan)?.ok_or_else(|| {
+            let message = "its records are in files; load them first, or take a source such as \
+                           \"census\"";
+            PlanError::new("data", message)
+        })?,
+    };
+    if records.precision() != plan.run.precision {
+        let message = "is not that of the records; load them in the same";
+        return Err(PlanError::new("run.precision", message));
+    }
+    Ok(records)
+}
+
+pub(super) fn examples<R: Real>(records: &Records) -> &Examples<R> {
     records.examples().expect("the caller runs in the plan's precision, which is theirs")
 }
 
-fn split<R: Real>(plan: &Plan, examples: &Examples<R>) -> Result<Partition, PlanError> {
+pub(super) fn split<R: Real>(plan: &Plan, examples: &Examples<R>) -> Result<Partition, PlanError> {
     let DataPlan::Records(table) = &plan.data else { return Ok(Partition::Even) };
     match table.get("split") {
         None => Ok(examples.split.clone().unwrap_or(Partition::Even)),
@@ -351,17 +362,20 @@ fn split<R: Real>(plan: &Plan, examples: &Examples<R>) -> Result<Partition, Plan
     }
 }
 
-fn check_metrics<R>(plan: &Plan, targets: &Targets<R>) -> Result<(), PlanError> {
-    let counts = matches!(targets, Targets::Sign(_) | Targets::Class { .. });
-    let wrong =
-        |metric: &&Metric| matches!(metric, Metric::Accuracy | Metric::NodeAccuracy) && !counts;
-    match plan.evaluate.metrics.iter().find(wrong) {
-        Some(metric) => {
-            let name = metric.name();
-            let message =
-                format!("{name} is of signs and classes; take \"loss\" for these records");
-            Err(PlanError::new("evaluate.metrics", message))
+pub(super) fn check_metrics<R: Real>(plan: &Plan, data: &Dataset<R>) -> Result<(), PlanError> {
+    let signs = matches!(data.targets(), Targets::Sign(_));
+    let counts = signs || matches!(data.targets(), Targets::Class { .. });
+    let wrong = |metric: &Metric, what: &str| {
+        let message = format!("{} is {what}", metric.name());
+        Err(PlanError::new("evaluate.metrics", message))
+    };
+    for metric in &plan.evaluate.metrics {
+        if matches!(metric, Metric::Accuracy | Metric::NodeAccuracy) && !counts {
+            return wrong(metric, "of signs and classes; take \"loss\" for these records");
         }
-        None => Ok(()),
+        if metric.is_fairness() && !(signs && data.groups().is_some()) {
+            return wrong(metric, "of signs of two groups; give a column of kind \"group\"");
+        }
     }
+    Ok(())
 }

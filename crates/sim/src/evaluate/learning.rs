@@ -1,5 +1,6 @@
 //! How good models are: that of the mean of all estimates, and that of the worst node.
 
+use undertone_model::fair::Groups;
 use undertone_model::measure::accuracy;
 use undertone_model::{Batch, Dataset, Scratch};
 use undertone_node::plan::Metric;
@@ -17,24 +18,37 @@ where
 {
     let problem = experiment.problem().expect("the experiment has a model");
     let mean = mean(nodes.clone(), experiment.dimension());
-    let middle: Vec<R> = mean.iter().map(|v| R::from_f64(*v)).collect();
+    let parameters = |estimate: Vec<f64>| -> Vec<R> {
+        experiment.parameters(estimate).into_iter().map(R::from_f64).collect()
+    };
+    let middle = parameters(mean.clone());
     let mut look = Look { problem, scratch: Scratch::default(), scores: Vec::new() };
     let (mut highest_loss, mut lowest_accuracy) = (f64::NEG_INFINITY, f64::INFINITY);
     let [losses, accuracies] =
         [Metric::NodeLoss, Metric::NodeAccuracy].map(|metric| wanted.contains(&metric));
     if losses || accuracies {
-        let mut estimate = vec![R::ZERO; middle.len()];
+        let mut estimate = vec![R::ZERO; mean.len()];
         for node in nodes.clone() {
             node.estimate(&mut estimate);
+            let own = parameters(estimate.iter().map(|v| v.to_f64()).collect());
             if losses {
-                highest_loss = highest_loss.max(look.loss(&estimate));
+                highest_loss = highest_loss.max(look.loss(&own));
             }
             if accuracies {
-                lowest_accuracy = lowest_accuracy.min(look.accuracy(&estimate));
+                lowest_accuracy = lowest_accuracy.min(look.accuracy(&own));
             }
         }
     }
+    let fairness = wanted.iter().any(|metric| metric.is_fairness());
+    let groups = if fairness { look.groups(&middle) } else { Groups::default() };
     let mut measure = |metric: &Metric| match metric {
+        Metric::DisparateImpact => groups.disparate_impact(QUANTILE).value,
+        Metric::EqualOpportunity => groups.equal_opportunity(QUANTILE).value.abs(),
+        Metric::EqualisedOdds => groups.equalised_odds(QUANTILE).value,
+        Metric::GroupAccuracy => {
+            groups.accuracy(0, QUANTILE).value.min(groups.accuracy(1, QUANTILE).value)
+        }
+        Metric::RiskDifference => groups.risk_difference(QUANTILE).value.abs(),
         Metric::Accuracy => look.accuracy(&middle),
         Metric::ConsensusError => residual(nodes.clone(), &mean),
         Metric::Loss => look.loss(&middle),
@@ -46,6 +60,9 @@ where
     };
     wanted.iter().map(|metric| (metric.name().to_string(), measure(metric))).collect()
 }
+
+/// Of intervals, which a mean over repetitions does not use.
+const QUANTILE: f64 = 1.96;
 
 struct Look<'a, R: Real> {
     problem: Problem<'a, R>,
@@ -78,5 +95,14 @@ impl<R: Real> Look<'_, R> {
             (accuracy(&self.scores, batch) * part.len() as f64).round()
         };
         all.chunks(PART).map(right).sum::<f64>() / data.records() as f64
+    }
+
+    /// How records of each group are predicted.
+    fn groups(&mut self, x: &[R]) -> Groups {
+        let data: &Dataset<R> = self.problem.test.unwrap_or(self.problem.train);
+        let objective = &*self.problem.objective;
+        self.scores.resize(data.records() * objective.outputs(), R::ZERO);
+        objective.scores(x, Batch::all(data), &mut self.scratch, &mut self.scores);
+        Groups::count(&self.scores, Batch::all(data))
     }
 }
