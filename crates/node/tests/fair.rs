@@ -100,7 +100,7 @@ fn noise_is_that_of_theory_4_and_of_the_paper() {
         ("pdfc", 2.0 * (13.0 * 1.125_f64).sqrt() + 3.5, 81.25, "000 Theorem 18"),
     ] {
         let method = ("model.method", json!(method));
-        let shipped = experiment(&[method.clone()]);
+        let shipped = experiment(std::slice::from_ref(&method));
         near(paid(&shipped).0, sound, 1e-8);
         assert!(shipped.claim(0).is_none());
         let as_printed = experiment(&[method, printed.clone(), paper.clone()]);
