@@ -18,8 +18,8 @@ use undertone_net::{
     Counters, Identity, Limits, Network, NetworkFile, NodeError, Options, Outcome, Phase, Rounds,
     Run, STATEMENT, Setup, Statement, Status, hex, plan_hash,
 };
-use undertone_node::Experiment;
 use undertone_node::plan::{Plan, expand};
+use undertone_node::{Experiment, Wanted};
 
 const N: u32 = 3;
 
@@ -96,7 +96,8 @@ impl Town {
         let thread = std::thread::spawn(move || {
             let mut watch = |_: &Status| {};
             let run = Run { setup, options, watch: &mut watch };
-            experiment.assemble::<f64, _>(1, node, None, run).unwrap()
+            let wanted = Wanted::One { node, numbers: None };
+            experiment.assemble::<f64, _>(1, wanted, run).unwrap()
         });
         (counters, thread)
     }

@@ -316,8 +316,8 @@ pub struct Vary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ChartPlan {
-    /// `round`, `time` (virtual), or a varied key or a metric, over which the last values are drawn;
-    /// over a metric, a line for all variants that differ in the last varied key only.
+    /// `round`, `time` (virtual), or a varied key or a metric, over which the last values are
+    /// drawn; over a metric, a line for all variants that differ in the last varied key only.
     pub x: String,
     /// A metric, or `rounds-run`.
     pub y: String,
