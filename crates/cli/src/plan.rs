@@ -16,7 +16,7 @@ use crate::run::records::Library;
 /// needed in truth, and the error that is predicted.
 ///
 /// The noise and its price are proved; errors are predictions, by a bound whose constants are given
-/// in [plan] or estimated.
+/// in the table `plan` or estimated.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
