@@ -23,8 +23,8 @@ use crate::oracle::OracleError;
 ///
 /// [`Event::DiscreteGaussian`] with stochastic rounding, sampled: the uniforms of the rounding do
 /// not depend on data, so two runs round by the same ones. Given what was released before, only the
-/// batch of the round matters, since a step begins at a released point. Priced under add-remove when
-/// records are sampled.
+/// batch of the round matters, since a step begins at a released point. Priced under add-remove
+/// when records are sampled.
 ///
 /// # References
 ///
