@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use undertone_data::Recipe;
 use undertone_node::plan::Plan;
 
 use crate::pages::{Fence, Page, root};
@@ -78,6 +79,9 @@ fn toml(fence: &Fence, folder: &Path) -> Result<(), String> {
     let table: toml::Table = toml::from_str(&fence.text).map_err(|e| e.to_string())?;
     if note(fence, "not run").is_some() {
         return Ok(());
+    }
+    if let Some(data) = table.get("data").filter(|data| data.get("source").is_none()) {
+        data.clone().try_into::<Recipe>().map_err(|e| e.to_string())?;
     }
     let mut whole: toml::Table = toml::from_str(REST).map_err(|e| e.to_string())?;
     whole.extend(table);
@@ -198,7 +202,19 @@ fn matches(said: &[String], shown: &[String]) -> bool {
         Some((dots, rest)) if dots == "..." => {
             (0..=said.len()).any(|skipped| matches(&said[skipped..], rest))
         }
-        Some((line, rest)) => said.first() == Some(line) && matches(&said[1..], rest),
+        Some((line, rest)) => {
+            said.first().is_some_and(|said| is_line(said, line)) && matches(&said[1..], rest)
+        }
+    }
+}
+
+/// Three dots within a line stand for anything.
+fn is_line(said: &str, shown: &str) -> bool {
+    match shown.split_once("...") {
+        None => said == shown,
+        Some((start, end)) => {
+            said.len() >= start.len() + end.len() && said.starts_with(start) && said.ends_with(end)
+        }
     }
 }
 
@@ -209,6 +225,7 @@ fn dots_stand_for_any_lines_and_other_lines_for_themselves() {
     assert!(matches(&text("a b c"), &text("a b c ...")));
     assert!(!matches(&text("a b c"), &text("a b")));
     assert!(!matches(&text("a b c"), &text("a ... d")));
+    assert!(is_line("one, two, three", "one, ... three") && !is_line("one", "one...one"));
 }
 
 #[test]
