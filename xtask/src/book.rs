@@ -22,7 +22,8 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
     }
     let out = workspace.target.join("book");
     let mut mdbook = Command::new("mdbook");
-    let built = mdbook.arg("build").arg(workspace.root.join("docs/book")).arg("--dest-dir").arg(&out);
+    let built =
+        mdbook.arg("build").arg(workspace.root.join("docs/book")).arg("--dest-dir").arg(&out);
     match built.status() {
         Ok(status) if status.success() => {
             println!("{}", out.join("index.html").display());

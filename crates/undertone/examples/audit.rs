@@ -18,9 +18,7 @@ use undertone::privacy::ledger::{Budget, Filter, Header, Ledger, Tally};
 use undertone::privacy::mechanism::GaussianMechanism;
 use undertone::privacy::noise::Key;
 use undertone::privacy::release::ClippedSum;
-use undertone::privacy::units::{
-    Adjacency, ClipNorm, Delta, Epsilon, Scale, Sensitivity, Unit,
-};
+use undertone::privacy::units::{Adjacency, ClipNorm, Delta, Epsilon, Sensitivity, Unit};
 
 const DELTA: f64 = 1e-5;
 /// Releases of a trial.
@@ -44,7 +42,8 @@ enum Program {
 
 /// What is printed.
 pub fn report() -> Result<String, Box<dyn Error>> {
-    let mut text = String::from("program            promised epsilon   attacked, at least   verdict\n");
+    let mut text =
+        String::from("program            promised epsilon   attacked, at least   verdict\n");
     for (name, program, epsilon) in [
         ("as shipped", Program::Shipped, 1.0),
         ("as shipped", Program::Shipped, 4.0),
@@ -91,14 +90,13 @@ struct World {
 impl World {
     /// What the attacker computes from the messages of one trial.
     fn statistic(&self, present: bool, trial: u64) -> Result<f64, Box<dyn Error>> {
-        let key = Key::from_seed(trial);
         let mut ledger = self.open()?;
         let (mut total, mut first) = (0.0, 0.0);
         for round in 0..ROUNDS {
-            let key = match self.program {
-                Program::Forgetful => Key::from_seed(trial ^ (round + 1) << 40),
-                Program::Shipped | Program::SameKey => key.clone(),
-            };
+            let key = Key::from_seed(match self.program {
+                Program::Forgetful => trial ^ ((round + 1) << 40),
+                Program::Shipped | Program::SameKey => trial,
+            });
             if !matches!(self.program, Program::Shipped) {
                 ledger = self.open()?;
             }

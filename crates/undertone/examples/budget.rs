@@ -74,7 +74,7 @@ fn noise_that_fits(text: &mut String) -> Result<(), Box<dyn Error>> {
             accountant: Accountant::Best,
         };
         let z = target.noise(rounds)?;
-        let price = target.accountant.epsilon(&rounds(z), target.delta, target.adjacency)?;
+        let price = target.accountant.epsilon(&rounds(z), target.adjacency, target.delta)?;
         writeln!(
             text,
             "epsilon {epsilon:3}: noise multiplier {:.4}, which costs {:.6} by {}",

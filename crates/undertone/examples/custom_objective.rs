@@ -87,7 +87,8 @@ fn study(privacy: &str) -> Result<Study, Box<dyn Error>> {
 /// Made up from irrational steps, so that the example needs no generator of random numbers.
 fn patients(records: usize) -> Result<Dataset<f64>, Box<dyn Error>> {
     let spread = |record: usize, root: f64| (record as f64 * root.sqrt()).fract();
-    let features = |record: usize| [2.0, 3.0, 5.0, 7.0].map(|root| 2.0 * spread(record, root) - 1.0);
+    let features =
+        |record: usize| [2.0, 3.0, 5.0, 7.0].map(|root| 2.0 * spread(record, root) - 1.0);
     let visits = |record: usize| {
         let rate = dot(&TRUTH, &features(record)).exp();
         let (mut k, mut chance, mut left) = (0.0, (-rate).exp(), spread(record, 11.0));

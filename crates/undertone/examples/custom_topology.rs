@@ -12,7 +12,8 @@ use undertone::graph::{Family, Mixing, Weights, rounds_to, second_eigenvalue};
 
 /// What is printed.
 pub fn report() -> Result<String, Box<dyn Error>> {
-    let mut text = String::from("roads between towns   rounds to 1e-6: predicted, counted   epsilon\n");
+    let mut text =
+        String::from("roads between towns   rounds to 1e-6: predicted, counted   epsilon\n");
     for roads in [&[(4, 5)][..], &[(4, 5), (0, 9)], &[(4, 5), (0, 9), (2, 7)]] {
         let edges = towns(roads);
         let graph = Family::Edges { nodes: 10, edges: edges.clone(), directed: false }.build(0)?;
@@ -25,15 +26,18 @@ pub fn report() -> Result<String, Box<dyn Error>> {
         assert!(left.is_some_and(|left| left < 1e-6), "{left:?}");
     }
     let outcome = in_turn()?.run()?.remove(0);
-    writeln!(text, "a road each way, open in turn: {} rounds, one way at a time", outcome.rounds())?;
+    writeln!(
+        text,
+        "a road each way, open in turn: {} rounds, one way at a time",
+        outcome.rounds()
+    )?;
     Ok(text)
 }
 
 /// Towns of nodes 0 to 4 and 5 to 9.
 fn towns(roads: &[(u32, u32)]) -> Vec<(u32, u32)> {
-    let town = |first: u32| {
-        (first..first + 5).flat_map(move |a| (a + 1..first + 5).map(move |b| (a, b)))
-    };
+    let town =
+        |first: u32| (first..first + 5).flat_map(move |a| (a + 1..first + 5).map(move |b| (a, b)));
     town(0).chain(town(5)).chain(roads.iter().copied()).collect()
 }
 

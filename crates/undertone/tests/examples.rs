@@ -12,7 +12,9 @@ mod custom_topology;
 /// The last number of every line that begins with a word.
 fn column(text: &str, word: &str, from_the_right: usize) -> Vec<f64> {
     let lines = text.lines().filter(|line| line.starts_with(word));
-    lines.map(|l| l.split_whitespace().rev().nth(from_the_right).unwrap().parse().unwrap()).collect()
+    lines
+        .map(|l| l.split_whitespace().rev().nth(from_the_right).unwrap().parse().unwrap())
+        .collect()
 }
 
 #[test]

@@ -35,7 +35,8 @@ fn commands() -> String {
 /// The names below `Commands:`, and below other headings of lists like it.
 fn subcommands(help: &str) -> Vec<String> {
     let listed = help.lines().skip_while(|line| !line.ends_with("ommands:")).skip(1);
-    let listed = listed.take_while(|line| !line.starts_with("Options:") && !line.starts_with("Usage"));
+    let listed =
+        listed.take_while(|line| !line.starts_with("Options:") && !line.starts_with("Usage"));
     let first = |line: &str| {
         let entry = line.strip_prefix("  ").filter(|rest| !rest.starts_with([' ', '-']))?;
         entry.split_whitespace().next().map(str::to_string)
@@ -60,6 +61,7 @@ const TYPES: &[(&str, &str, &str)] = &[
     ("`data.split`", "crates/model/src/partition.rs", "Partition"),
     ("`[algorithm]`", "crates/node/src/plan/algorithm.rs", "AlgorithmPlan"),
     ("`algorithm.name`", "crates/node/src/plan/algorithm.rs", "AlgorithmWord"),
+    ("`algorithm.step`", "crates/node/src/plan/algorithm.rs", "StepPlan"),
     ("`algorithm.sampling`", "crates/node/src/plan/algorithm.rs", "SamplingWord"),
     ("`algorithm.deadline`", "crates/node/src/plan/algorithm.rs", "DeadlinePlan"),
     ("`algorithm.deadline.speed`", "crates/node/src/plan/algorithm.rs", "Speed"),
@@ -92,7 +94,10 @@ fn plan() -> String {
     );
     for (title, path, name) in TYPES {
         let item = types::find(&types::source(path), name);
-        let _ = write!(text, "\n## {title}\n\n{}\n\n{}", item.doc, item.to_markdown());
+        // Some say no more than their name.
+        let doc = Some(&item.doc).filter(|doc| doc.trim_end_matches('.') != *title);
+        let doc = doc.map_or(String::new(), |doc| format!("{doc}\n\n"));
+        let _ = write!(text, "\n## {title}\n\n{doc}{}", item.to_markdown());
     }
     text
 }

@@ -98,11 +98,7 @@ run = { rounds = 2, precision = "f64" }
 evaluate = { metrics = ["loss"] }
 "#;
 
-fn console(
-    fence: &Fence,
-    folder: &Path,
-    known: &mut BTreeMap<String, bool>,
-) -> Result<(), String> {
+fn console(fence: &Fence, folder: &Path, known: &mut BTreeMap<String, bool>) -> Result<(), String> {
     let slow = note(fence, "slow").is_some() && std::env::var_os("UNDERTONE_SLOW").is_none();
     if slow || note(fence, "not run").is_some() {
         return Ok(());
@@ -231,5 +227,8 @@ fn dots_stand_for_any_lines_and_other_lines_for_themselves() {
 #[test]
 fn arguments_come_before_comments() {
     assert_eq!(lengthened("undertone run  # all", Some("--json")), "undertone run --json # all");
-    assert_eq!(commands("$ a\nb\nc\n$ d\n"), [("a".into(), "b\nc\n".into()), ("d".into(), "".into())]);
+    assert_eq!(
+        commands("$ a\nb\nc\n$ d\n"),
+        [("a".into(), "b\nc\n".into()), ("d".into(), "".into())]
+    );
 }

@@ -54,17 +54,21 @@ struct Above {
     rename: Option<String>,
     default: bool,
     skip: bool,
+    /// Whether a variant is known by what it holds, not by a word.
+    untagged: bool,
 }
 
 impl Above {
     fn read(&mut self, line: &str) {
-        if let Some(text) = line.strip_prefix("///") {
+        if let Some(text) = line.strip_prefix("///").map(str::trim).filter(|t| !t.is_empty()) {
             self.doc.push(' ');
-            self.doc.push_str(text.trim());
+            // Links within the code lead nowhere here.
+            self.doc.push_str(&text.replace("[`", "`").replace("`]", "`"));
         }
         if line.starts_with("#[serde") {
             self.default |= line.contains("default");
             self.skip |= line.contains("(skip)");
+            self.untagged |= line.contains("(untagged)");
             let renamed = line.split_once("rename = \"").and_then(|(_, rest)| rest.split_once('"'));
             self.rename = renamed.map(|(word, _)| word.into()).or(self.rename.take());
         }
@@ -86,13 +90,14 @@ fn parts<'a>(lines: &mut impl Iterator<Item = &'a str>, all_optional: bool) -> V
         if line.is_empty() || line.starts_with("//") {
             continue;
         }
-        let Above { doc, rename, default, skip } = std::mem::take(&mut above);
+        let Above { doc, rename, default, skip, untagged } = std::mem::take(&mut above);
         let line = line.trim_start_matches("pub(super) ").trim_start_matches("pub ");
         let end = line.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(line.len());
         let rest = line[end..].trim_end_matches(',');
         let of = rest.trim_start_matches(':').trim();
+        let name = rename.unwrap_or_else(|| kebab(&line[..end]));
         let item = Item {
-            name: rename.unwrap_or_else(|| kebab(&line[..end])),
+            name: if untagged { String::new() } else { name },
             doc: doc.trim().replace('|', "\\|"),
             of: of.trim_start_matches('(').trim_end_matches([')', '{']).trim().into(),
             parts: if rest.ends_with('{') { parts(lines, false) } else { Vec::new() },
@@ -137,14 +142,18 @@ impl Item {
                 let _ = writeln!(text, "| `{name}` | {} | {doc} |", kind(part));
                 continue;
             }
-            let fields: Vec<String> =
-                part.parts.iter().map(|f| format!("`{}` ({}): {}", f.name, kind(f), f.doc)).collect();
+            let fields: Vec<String> = part
+                .parts
+                .iter()
+                .map(|f| format!("`{}` ({}): {}", f.name, kind(f), f.doc))
+                .collect();
             let with = match fields.is_empty() {
                 true if part.of.is_empty() => String::new(),
                 true => kind(part),
                 false => fields.join("<br>"),
             };
-            let _ = writeln!(text, "| `{name}` | {with} | {doc} |");
+            let word = if name.is_empty() { "no word".into() } else { format!("`{name}`") };
+            let _ = writeln!(text, "| {word} | {with} | {doc} |");
         }
         text
     }
@@ -157,12 +166,10 @@ fn kind(part: &Item) -> String {
 }
 
 fn word(of: &str) -> String {
-    let list = of.strip_prefix("Vec<").or(of.strip_prefix('[')).map(|of| {
-        let of = of.trim_end_matches(['>', ']']);
-        of.split(';').next().unwrap_or(of).to_string()
-    });
-    if let Some(of) = list {
-        return format!("list of {}", word(&of));
+    let list = of.strip_prefix("Vec<").and_then(|of| of.strip_suffix('>'));
+    let array = of.strip_prefix('[').and_then(|of| of.split_once(';')).map(|(of, _)| of);
+    if let Some(of) = list.or(array) {
+        return format!("list of {}", word(of));
     }
     match of {
         "bool" => "yes or no".into(),
@@ -173,7 +180,9 @@ fn word(of: &str) -> String {
         "(u32, u32)" => "pair of nodes".into(),
         "Map<String, Value>" => "table".into(),
         "Value" => "anything".into(),
-        other => format!("{}", other.trim_end_matches("Plan").trim_end_matches("Word")).to_lowercase(),
+        other => {
+            format!("{}", other.trim_end_matches("Plan").trim_end_matches("Word")).to_lowercase()
+        }
     }
 }
 
@@ -202,6 +211,7 @@ pub enum Word {
         alpha: f64,
     },
     /// Four.
+    #[serde(untagged)]
     Four(Vec<usize>),
 }
 ";
@@ -211,7 +221,7 @@ pub enum Word {
     assert_eq!(plan.parts[0].doc, "How many, at least.");
     assert_eq!(kind(&plan.parts[1]), "number, optional");
     let word = find(source, "Word");
-    assert_eq!(word.words(), ["uno", "two-three", "four"]);
+    assert_eq!(word.words(), ["uno", "two-three", ""]);
     assert!(word.to_markdown().contains("| `two-three` | `alpha` (number): Of both. | Two. |"));
-    assert!(word.to_markdown().contains("| `four` | list of whole number | Four. |"));
+    assert!(word.to_markdown().contains("| no word | list of whole number | Four. |"));
 }

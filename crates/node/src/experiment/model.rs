@@ -7,9 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use undertone_model::dataset::Targets;
 use undertone_model::network::{Activation, Layer, Stem};
-use undertone_model::{
-    Dataset, Linear, Loss, Model, Network, Objective, PerRecord, Tabled,
-};
+use undertone_model::{Dataset, Linear, Loss, Model, Network, Objective, PerRecord, Tabled};
 use undertone_real::Real;
 
 use crate::plan::{Plan, PlanError, Precision};
