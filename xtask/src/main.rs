@@ -1,9 +1,10 @@
 //! The gate: one read-only check that is the same on a laptop and in continuous integration.
-//! It never changes a tracked file and never knows the libraries it judges.
+//! It never changes a tracked file, but for `book`, and never knows the libraries it judges.
 
 use std::process::ExitCode;
 
 mod bench;
+mod book;
 mod reproduce;
 mod step;
 mod test;
@@ -24,6 +25,7 @@ Commands:
   bench      The benchmarks in release mode on one thread, as a table
   reproduce  Every plan of experiments/, or those with a word in their path (001, fig1a), held
              to its bands; fails if one does not hold
+  book       Writes the book's reference from the code, and builds the book if mdbook is there
 
 Options of bench:
   --peers        Also run the peers (dp_accounting, opendp, torch, numpy, scipy, jax,
@@ -60,6 +62,7 @@ fn run(arguments: &[String]) -> Result<(), String> {
     match command.as_str() {
         "verify" => verify::run(&Workspace::load()?),
         "tidy" => tidy::run(&Workspace::load()?),
+        "book" => book::run(&Workspace::load()?),
         "test" => match options {
             [] => test::run(&Workspace::load()?),
             [option] if option == "--net" => test::run_net(),

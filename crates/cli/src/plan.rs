@@ -26,7 +26,7 @@ Examples:
 
 Constants of the problem are keys of [plan]: smoothness, gap, heterogeneity, variance; those that
 are not given are estimated, from the generator of [data], from public records or, charged to the
-budget, from the nodes' own. See docs/plans.md.")]
+budget, from the nodes' own. See the chapter on plans in docs/book.")]
 pub struct Plan {
     /// The plan, in TOML
     plan: PathBuf,

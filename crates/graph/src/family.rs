@@ -37,6 +37,16 @@ pub enum Family {
         /// Redraw until strongly connected.
         connected: bool,
     },
+    /// Those that are named.
+    Edges {
+        /// How many nodes.
+        nodes: u32,
+        /// Pairs of nodes, `[sender, receiver]`; one that is named twice counts once.
+        edges: Vec<(u32, u32)>,
+        /// Whether a pair is heard one way only; both hear each other if not given.
+        #[serde(default)]
+        directed: bool,
+    },
     /// Every unordered pair hears each other, independently.
     ErdosRenyi {
         /// How many nodes.
@@ -198,6 +208,10 @@ impl Family {
                 check_unit("probability", probability)?;
                 return redraw(connected, || random::directed(nodes, probability, rng));
             }
+            Self::Edges { nodes, ref edges, directed } => match directed {
+                true => Graph::from_edges(nodes, edges.iter().copied()),
+                false => Graph::undirected(nodes, edges.iter().copied()),
+            },
             Self::ErdosRenyi { nodes, probability, connected } => {
                 check_unit("probability", probability)?;
                 return redraw(connected, || random::undirected(nodes, probability, rng));
@@ -281,6 +295,7 @@ impl Family {
             | Self::ErdosRenyiMinusTwo { nodes, probability } => {
                 (f64::from(nodes), pairs(nodes) * probability)
             }
+            Self::Edges { nodes, ref edges, .. } => (f64::from(nodes), 2.0 * edges.len() as f64),
             Self::Exponential { nodes } => {
                 (f64::from(nodes), f64::from(nodes) * f64::from(n_hops(nodes)))
             }

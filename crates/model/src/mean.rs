@@ -2,11 +2,10 @@
 
 use undertone_real::Real;
 
-use crate::clip::{clip_factor, narrow};
 use crate::convex::{Constants, Convex};
 use crate::objective::{Batch, Clipped, Objective, Scratch};
 use crate::part::Part;
-use crate::row::Row;
+use crate::per_record::sum_of_clipped;
 use crate::table::{Table, Tabled};
 
 /// `f(x) = 1/2 sum_d |x - d|^2` over some records `d`. Strongly convex and smooth with constant
@@ -77,32 +76,15 @@ impl MeanEstimation {
         x: &[R],
         batch: Batch<'_, R>,
         clip: f64,
-        mut table: Option<&mut Table<R>>,
+        table: Option<&mut Table<R>>,
         scratch: &mut Scratch<R>,
         out: &mut [R],
     ) -> Clipped {
         let (row, _) = scratch.take(self.dimension);
-        let mut clipped = Clipped::default();
-        out.fill(R::ZERO);
-        for record in batch.iter() {
+        sum_of_clipped(batch, clip, table, row, out, |record, row| {
             batch.data().write_row(record, row);
             row.iter_mut().zip(x).for_each(|(d, x)| *d = *x - *d);
-            let squared = Row::Dense(row).squared_norm();
-            match clip_factor::<R>(squared, clip, &mut clipped) {
-                None => row.fill(R::ZERO),
-                Some(factor) if factor < 1.0 => {
-                    row.iter_mut().for_each(|d| *d = narrow(factor, *d));
-                }
-                Some(_) => {}
-            }
-            out.iter_mut().zip(&*row).for_each(|(out, d)| *out += *d);
-            if let Some(table) = &mut table {
-                let entry = table.entry_mut(record);
-                out.iter_mut().zip(&*entry).for_each(|(out, old)| *out -= *old);
-                entry.copy_from_slice(row);
-            }
-        }
-        clipped
+        })
     }
 }
 

@@ -36,6 +36,7 @@ pub use algorithm::Algorithm;
 pub use assemble::{AssembleError, Visitor, Wanted};
 pub use forecast::{Constant, Constants, Estimated, Forecast, Group, Origin, PaperChoice, Row};
 pub use learning::{Learner, Problem};
+pub use model::OwnObjective;
 pub use network::schedule_of;
 pub use protection::Claim;
 pub use records::{Examples, Records};
@@ -65,16 +66,32 @@ enum Kind {
 impl Experiment {
     /// Checks a variant of a plan. With a model that learns from files, their records are given.
     pub fn new(plan: &Plan, records: Option<Records>) -> Result<Self, PlanError> {
-        Self::with(plan, records, None)
+        Self::with(plan, records, None, None)
+    }
+
+    /// Checks a plan with `model = { kind = "own" }` for nodes that learn by gradient steps from
+    /// these records, with an objective that no plan can name.
+    pub fn with_objective(
+        plan: &Plan,
+        records: Option<Records>,
+        objective: OwnObjective,
+    ) -> Result<Self, PlanError> {
+        objective.check(plan)?;
+        Self::with(plan, records, None, Some(objective))
     }
 
     /// Checks a plan for one node that has these records all to itself: nothing is dealt, and it is
     /// the only [learner](Self::learners).
     pub fn of_owner(plan: &Plan, records: Option<Records>, owner: u32) -> Result<Self, PlanError> {
-        Self::with(plan, records, Some(owner))
+        Self::with(plan, records, Some(owner), None)
     }
 
-    fn with(plan: &Plan, records: Option<Records>, owner: Option<u32>) -> Result<Self, PlanError> {
+    fn with(
+        plan: &Plan,
+        records: Option<Records>,
+        owner: Option<u32>,
+        own: Option<OwnObjective>,
+    ) -> Result<Self, PlanError> {
         check_run(plan)?;
         let family = network::family(&plan.network)?;
         check_own_budgets(plan)?;
@@ -87,7 +104,7 @@ impl Experiment {
             let fair = Fair::new(plan, records)?;
             (Algorithm::new(plan, fair.dimension())?, Kind::Fair(Box::new(fair)))
         } else if plan.model.is_some() {
-            let learning = Learning::new(plan, records, owner)?;
+            let learning = Learning::new(plan, records, owner, own)?;
             (learning.algorithm(), Kind::Learning(Box::new(learning)))
         } else {
             let numbers = plan.data.numbers();

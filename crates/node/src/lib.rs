@@ -31,8 +31,8 @@ mod private;
 
 pub use experiment::{
     Algorithm, AssembleError, Claim, Constant, Constants, Estimated, Examples, Experiment,
-    Forecast, Group, Learner, Minimiser, Origin, PaperChoice, Problem, Records, Row, Visitor,
-    Wanted, recycling_converges, schedule_of,
+    Forecast, Group, Learner, Minimiser, Origin, OwnObjective, PaperChoice, Problem, Records, Row,
+    Visitor, Wanted, recycling_converges, schedule_of,
 };
 pub use oracle::{Oracle, OracleError};
 pub use private::{

@@ -171,7 +171,7 @@ fn broken_dp_events_say_what_is_wrong() {
     assert_eq!(read("3"), "no event of ours for dp_accounting's value without class_name");
 }
 
-/// The JSON of every variant, byte for byte as it was first published (`docs/events.md`). A change
+/// The JSON of every variant, byte for byte as it was first published (`events.md` of the book). A change
 /// here breaks ledgers that people have.
 #[test]
 fn our_events_keep_their_json() {
@@ -184,9 +184,9 @@ fn our_events_keep_their_json() {
     }
     names.sort();
     names.dedup();
-    let documented = include_str!("../../../docs/events.md");
+    let documented = include_str!("../../../docs/book/src/events.md");
     for name in &names {
-        assert!(documented.contains(&format!("`{name}`")), "{name} is not in docs/events.md");
+        assert!(documented.contains(&format!("`{name}`")), "{name} is not in events.md");
     }
     assert_eq!(names.len(), 18, "{names:?}");
 }

@@ -36,6 +36,7 @@ impl Family {
                 places
             }
             Self::DirectedErdosRenyi { .. }
+            | Self::Edges { .. }
             | Self::ErdosRenyi { .. }
             | Self::ErdosRenyiMinusTwo { .. }
             | Self::Hypercube { .. }

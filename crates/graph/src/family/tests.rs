@@ -21,6 +21,18 @@ fn shapes_are_known() {
 }
 
 #[test]
+fn edges_that_are_named_run_both_ways_unless_they_are_directed() {
+    let edges = vec![(0, 1), (1, 2), (2, 0), (1, 2)];
+    let both = Family::Edges { nodes: 4, edges: edges.clone(), directed: false };
+    assert_eq!(shape(both), (4, 6, Diameter::Infinite));
+    let directed = Family::Edges { nodes: 3, edges, directed: true }.build(0).unwrap();
+    assert_eq!((directed.n_edges(), directed.is_symmetric()), (3, false));
+    assert_eq!(directed.in_neighbours(NodeId(2)), [NodeId(1)]);
+    let outside = Family::Edges { nodes: 2, edges: vec![(0, 2)], directed: false };
+    assert_eq!(outside.build(0), Err(GraphError::OutOfRange { node: 2, n_nodes: 2 }.into()));
+}
+
+#[test]
 fn the_smallest_of_each_shape() {
     use Diameter::Exact;
     for family in [

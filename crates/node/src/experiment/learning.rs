@@ -15,7 +15,7 @@ use undertone_real::Real;
 use super::admm::{self, Minimiser, Prices};
 use super::algorithm::gradient_rounds;
 use super::batches::Batches;
-use super::model::Described;
+use super::model::{Described, OwnObjective};
 use super::pricing::{Priced, Terms};
 use super::protection::{Claim, at};
 use super::records::{Examples, Records};
@@ -67,6 +67,7 @@ impl Learning {
         plan: &Plan,
         records: Option<Records>,
         owner: Option<u32>,
+        own: Option<OwnObjective>,
     ) -> Result<Self, PlanError> {
         if plan.algorithm.name.minimises() {
             admm::check(plan)?;
@@ -75,12 +76,17 @@ impl Learning {
         }
         let records = self::records(plan, records)?;
         match records.precision() {
-            Precision::F32 => Self::with::<f32>(plan, records, owner),
-            Precision::F64 => Self::with::<f64>(plan, records, owner),
+            Precision::F32 => Self::with::<f32>(plan, records, owner, own),
+            Precision::F64 => Self::with::<f64>(plan, records, owner, own),
         }
     }
 
-    fn with<R: Real>(plan: &Plan, records: Records, owner: Option<u32>) -> Result<Self, PlanError> {
+    fn with<R: Real>(
+        plan: &Plan,
+        records: Records,
+        owner: Option<u32>,
+        own: Option<OwnObjective>,
+    ) -> Result<Self, PlanError> {
         let examples = examples::<R>(&records);
         if examples.test.as_ref().is_some_and(|test| test.width() != examples.train.width()) {
             return Err(PlanError::new(
@@ -88,7 +94,10 @@ impl Learning {
                 "has other features than the training records",
             ));
         }
-        let model = Described::new(plan.model.as_ref().expect("learning"), &examples.train)?;
+        let model = match own {
+            Some(own) => Described::Own(own),
+            None => Described::new(plan.model.as_ref().expect("learning"), &examples.train)?,
+        };
         check_metrics(plan, &examples.train)?;
         let split = split(plan, examples)?;
         let (priced, prices, claims) = (Mutex::default(), Prices::default(), Vec::new());

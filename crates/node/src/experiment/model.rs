@@ -1,18 +1,83 @@
 //! A model, with the sizes that follow from the records.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use undertone_model::dataset::Targets;
 use undertone_model::network::{Activation, Layer, Stem};
-use undertone_model::{Dataset, Linear, Loss, Model, Network, Tabled};
+use undertone_model::{Dataset, Linear, Loss, Model, Network, Objective, PerRecord, Tabled};
 use undertone_real::Real;
 
-use crate::plan::PlanError;
+use crate::plan::{Plan, PlanError, Precision};
 
 /// A model that fits its records.
-pub(super) struct Described(Model);
+pub(super) enum Described {
+    /// One that a plan can name.
+    Named(Model),
+    /// One that was given in code.
+    Own(OwnObjective),
+}
+
+/// An objective that no plan can name, in the numbers of the run. Its plan has
+/// `model = { kind = "own" }`.
+#[derive(Clone)]
+pub enum OwnObjective {
+    /// Single precision.
+    F32(PerRecord<f32>),
+    /// Double precision.
+    F64(PerRecord<f64>),
+}
+
+impl From<PerRecord<f32>> for OwnObjective {
+    fn from(objective: PerRecord<f32>) -> Self {
+        Self::F32(objective)
+    }
+}
+
+impl From<PerRecord<f64>> for OwnObjective {
+    fn from(objective: PerRecord<f64>) -> Self {
+        Self::F64(objective)
+    }
+}
+
+impl OwnObjective {
+    /// Panics if the numbers are others; a checked plan has the same everywhere.
+    fn of<R: Real>(&self) -> &PerRecord<R> {
+        let any: &dyn Any = match self {
+            Self::F32(objective) => objective,
+            Self::F64(objective) => objective,
+        };
+        any.downcast_ref().expect("the caller runs in the plan's precision, which is theirs")
+    }
+
+    /// Checks that it is in the numbers of the run, and that the plan has no model beside it.
+    pub(super) fn check(&self, plan: &Plan) -> Result<(), PlanError> {
+        let (precision, dimension) = match self {
+            Self::F32(objective) => (Precision::F32, objective.dimension()),
+            Self::F64(objective) => (Precision::F64, objective.dimension()),
+        };
+        if precision != plan.run.precision {
+            let message = "is not that of the objective; write it for the same numbers";
+            return Err(PlanError::new("run.precision", message));
+        }
+        if dimension == 0 {
+            return Err(PlanError::new("model", "the objective has no parameters to learn"));
+        }
+        let model = plan.model.as_ref();
+        let alone = model.is_some_and(|m| m.len() == 1 && m.get("kind") == Some(&OWN.into()));
+        if !alone {
+            let message = "an objective that is given in code needs [model] with kind = \"own\" \
+                           and no other key";
+            return Err(PlanError::new("model", message));
+        }
+        Ok(())
+    }
+}
+
+/// The word for a model that no plan can name.
+const OWN: &str = "own";
 
 /// Networks as plans name them.
 #[derive(Deserialize)]
@@ -55,6 +120,11 @@ impl Described {
         data: &Dataset<R>,
     ) -> Result<Self, PlanError> {
         let kind = written.get("kind").and_then(Value::as_str).unwrap_or("");
+        if kind == OWN {
+            let message = "\"own\" is an objective that is given in code, with \
+                           Experiment::with_objective; name a model, such as \"logistic\"";
+            return Err(PlanError::new("model.kind", message));
+        }
         if !KINDS.contains(&kind) {
             let message = format!("{kind:?} is no model; take one of {}", KINDS.join(", "));
             return Err(PlanError::new("model.kind", message));
@@ -85,7 +155,7 @@ impl Described {
             .map_err(|error| PlanError::new("model", error.to_string()))?;
         model.check().map_err(|error| PlanError::new("model", error.to_string()))?;
         let (features, scores) = match model {
-            Model::Network(_) => return Ok(Self(model)),
+            Model::Network(_) => return Ok(Self::Named(model)),
             Model::Softmax { features, classes, .. } => (features, Some(("classes", classes))),
             Model::Tags { features, tags, .. } => (features, Some(("tags", tags))),
             Model::Linear { features, .. }
@@ -103,7 +173,7 @@ impl Described {
         let found = outputs(data.targets());
         match scores {
             Some((key, given)) if given < found => differs(key, given, found),
-            _ => Ok(Self(model)),
+            _ => Ok(Self::Named(model)),
         }
     }
 
@@ -138,7 +208,7 @@ impl Described {
                 Network::new(input, layers, loss).map_err(|e| error(e.to_string()))?
             }
         };
-        let given = undertone_model::Objective::<R>::outputs(&network);
+        let given = Objective::<R>::outputs(&network);
         if network.loss_function() != loss || given < scores {
             let message = format!(
                 "gives {given} scores with the loss {:?}, but the records need {scores} with \
@@ -147,11 +217,11 @@ impl Described {
             );
             return Err(error(message));
         }
-        Ok(Self(Model::Network(Box::new(network))))
+        Ok(Self::Named(Model::Network(Box::new(network))))
     }
 
     fn check_input<R: Real>(&self, data: &Dataset<R>) -> Result<(), PlanError> {
-        let Model::Network(network) = &self.0 else { return Ok(()) };
+        let Self::Named(Model::Network(network)) = self else { return Ok(()) };
         let (input, width) = (network.input(), data.width());
         let fits = match data.image() {
             Some(image) => input == image || input == [width, 1, 1],
@@ -169,15 +239,23 @@ impl Described {
     }
 
     pub(super) fn dimension(&self) -> usize {
-        self.0.dimension()
+        match self {
+            Self::Named(model) => model.dimension(),
+            Self::Own(OwnObjective::F32(objective)) => objective.dimension(),
+            Self::Own(OwnObjective::F64(objective)) => objective.dimension(),
+        }
     }
 
     /// The model of one score that it is, which local minima need.
     pub(super) fn linear(&self) -> Result<Linear, PlanError> {
-        let (features, intercept, loss) = match self.0 {
-            Model::Linear { features, intercept } => (features, intercept, Loss::Squared),
-            Model::Logistic { features, intercept } => (features, intercept, Loss::Logistic),
-            Model::SmoothedHinge { features, intercept, width } => {
+        let (features, intercept, loss) = match *self {
+            Self::Named(Model::Linear { features, intercept }) => {
+                (features, intercept, Loss::Squared)
+            }
+            Self::Named(Model::Logistic { features, intercept }) => {
+                (features, intercept, Loss::Logistic)
+            }
+            Self::Named(Model::SmoothedHinge { features, intercept, width }) => {
                 (features, intercept, Loss::SmoothedHinge { width })
             }
             _ => {
@@ -190,12 +268,18 @@ impl Described {
     }
 
     pub(super) fn objective<R: Real>(&self) -> Arc<dyn Tabled<R>> {
-        self.0.tabled().into()
+        match self {
+            Self::Named(model) => model.tabled().into(),
+            Self::Own(own) => Arc::new(own.of::<R>().clone()),
+        }
     }
 
     /// Where training starts.
     pub(super) fn initial<R: Real>(&self, seed: u64) -> Vec<R> {
-        self.0.initial(seed)
+        match self {
+            Self::Named(model) => model.initial(seed),
+            Self::Own(own) => own.of().initial(),
+        }
     }
 }
 

@@ -31,6 +31,18 @@ pub enum Records {
     F64(Arc<Examples<f64>>),
 }
 
+impl From<Examples<f32>> for Records {
+    fn from(examples: Examples<f32>) -> Self {
+        Self::F32(Arc::new(examples))
+    }
+}
+
+impl From<Examples<f64>> for Records {
+    fn from(examples: Examples<f64>) -> Self {
+        Self::F64(Arc::new(examples))
+    }
+}
+
 impl Records {
     /// What the plan makes up from its seed; nothing if its records come from elsewhere. The same
     /// for all repetitions, as a file would be.
