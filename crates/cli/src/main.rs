@@ -5,6 +5,7 @@ mod account;
 mod calibrate;
 mod claims;
 mod data;
+mod model;
 #[cfg(feature = "net")]
 mod net;
 mod output;
@@ -55,6 +56,8 @@ enum Command {
     Cluster(net::cluster::Cluster),
     /// Look at data: shape, types, classes, norms, missing values, and what every node gets
     Data(data::Data),
+    /// Write a model in another format: ONNX, JSON or safetensors
+    Export(model::export::Export),
     /// Make a node's key
     #[cfg(feature = "net")]
     Keygen(net::keygen::Keygen),
@@ -69,6 +72,8 @@ enum Command {
     Node(net::node::Node),
     /// Choose noise and rounds for a plan: what is needed in truth, and what error is predicted
     Plan(plan::Plan),
+    /// Predict the records of a table with a model that was learned from one
+    Predict(model::predict::Predict),
     /// Run a plan: results, the complete guarantee, and whether what was expected holds
     Run(run::Run),
     /// Who hears whom, and how fast they agree: degrees, spectral gap, rounds, a picture
@@ -91,6 +96,8 @@ fn main() -> ExitCode {
         #[cfg(feature = "net")]
         Command::Node(node) => node.run(),
         Command::Data(data) => data.run().map(|text| (text, true)),
+        Command::Export(export) => export.run().map(|text| (text, true)),
+        Command::Predict(predict) => predict.run().map(|text| (text, true)),
         Command::Plan(plan) => plan.run().map(|text| (text, true)),
         Command::Run(run) => run.run(),
         Command::Topology(topology) => topology.run().map(|text| (text, true)),

@@ -43,7 +43,7 @@ impl PlanFile {
         &self.text
     }
 
-    fn parse(name: String, text: String) -> Result<Self, String> {
+    pub fn parse(name: String, text: String) -> Result<Self, String> {
         let value = toml::from_str::<Value>(&text).and_then(|value| {
             check_data(&value, &text)?;
             toml::from_str::<Plan>(&text).map(|_| value)

@@ -168,6 +168,10 @@ impl Described {
         Err(PlanError::new("model.kind", message))
     }
 
+    pub(super) fn model(&self) -> &Model {
+        &self.0
+    }
+
     pub(super) fn dimension(&self) -> usize {
         self.0.dimension()
     }
