@@ -2,15 +2,19 @@
 //! It contains no logic: it reads flags and files, calls the libraries and prints what they answer.
 
 mod account;
+mod algorithms;
 mod calibrate;
 mod claims;
 mod data;
+mod fresh;
+mod manual;
 mod model;
 #[cfg(feature = "net")]
 mod net;
 mod output;
 mod parse;
 mod plan;
+mod quickstart;
 mod run;
 mod topology;
 
@@ -47,6 +51,8 @@ struct Cli {
 enum Command {
     /// Price events: an upper bound on epsilon (and a certified lower one) at a given delta
     Account(account::Account),
+    /// All algorithms: what each needs, over which networks, and what is proved of it
+    Algorithms(algorithms::Algorithms),
     /// Find the noise, the rounds, the sampling rate or the budget that the others leave open
     Calibrate(calibrate::Calibrate),
     /// What the papers claim, the verdict, and the true value
@@ -54,6 +60,8 @@ enum Command {
     /// Run a plan with real node processes on this machine, shown live
     #[cfg(feature = "net")]
     Cluster(net::cluster::Cluster),
+    /// Print completions for a shell
+    Completions(manual::Completions),
     /// Look at data: shape, types, classes, norms, missing values, and what every node gets
     Data(data::Data),
     /// Write a model in another format: ONNX, JSON or safetensors
@@ -64,9 +72,13 @@ enum Command {
     /// Look at a node's store, and check that nothing in it was changed
     #[cfg(feature = "net")]
     Ledger(net::ledger::Ledger),
+    /// Print the manual page, or write one for every command
+    Man(manual::Man),
     /// Make, extend and sign the file that all nodes of a network share
     #[cfg(feature = "net")]
     Network(net::network::Network),
+    /// Write a plan with a comment on every line, to start from
+    New(fresh::New),
     /// Run one node of a network, with its own key, data, budget and disk
     #[cfg(feature = "net")]
     Node(net::node::Node),
@@ -74,6 +86,8 @@ enum Command {
     Plan(plan::Plan),
     /// Predict the records of a table with a model that was learned from one
     Predict(model::predict::Predict),
+    /// See what this is about: eight offices learn together, each record hidden
+    Quickstart(quickstart::Quickstart),
     /// Run a plan: results, the complete guarantee, and whether what was expected holds
     Run(run::Run),
     /// Who hears whom, and how fast they agree: degrees, spectral gap, rounds, a picture
@@ -83,6 +97,10 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Account(account) => account.run().map(|text| (text, true)),
+        Command::Algorithms(algorithms) => algorithms.run().map(|text| (text, true)),
+        Command::Completions(completions) => completions.run().map(|text| (text, true)),
+        Command::Man(man) => man.run().map(|text| (text, true)),
+        Command::New(new) => new.run().map(|text| (text, true)),
         Command::Calibrate(calibrate) => calibrate.run().map(|text| (text, true)),
         Command::Claims(claims) => claims.run().map(|text| (text, true)),
         #[cfg(feature = "net")]
@@ -99,6 +117,7 @@ fn main() -> ExitCode {
         Command::Export(export) => export.run().map(|text| (text, true)),
         Command::Predict(predict) => predict.run().map(|text| (text, true)),
         Command::Plan(plan) => plan.run().map(|text| (text, true)),
+        Command::Quickstart(quickstart) => quickstart.run().map(|text| (text, true)),
         Command::Run(run) => run.run(),
         Command::Topology(topology) => topology.run().map(|text| (text, true)),
     };

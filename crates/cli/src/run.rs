@@ -11,8 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use file::PlanFile;
-pub use results::Results;
-pub use work::{Done, Work};
+pub use work::{Done, Work, checked};
 
 /// Run a plan: all its variants, with results, guarantees and what was expected.
 #[derive(Args)]

@@ -170,11 +170,16 @@ pub fn suggestion(message: &str) -> String {
     else {
         return String::new();
     };
-    let nearest = known.iter().min_by_key(|word| distance(unknown, word));
-    match nearest.filter(|word| distance(unknown, word) <= 2.max(unknown.len() / 3)) {
+    match nearest(unknown, known) {
         Some(word) => format!("; did you mean `{word}`?"),
         None => String::new(),
     }
+}
+
+/// The word that was probably meant.
+pub fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+    let nearest = known.iter().min_by_key(|word| distance(unknown, word))?;
+    (distance(unknown, nearest) <= 2.max(unknown.len() / 3)).then_some(nearest)
 }
 
 /// Levenshtein: letters put in, left out or changed.
