@@ -4,6 +4,7 @@
 mod account;
 mod algorithms;
 mod calibrate;
+mod check;
 mod claims;
 mod data;
 mod fresh;
@@ -16,6 +17,7 @@ mod parse;
 mod plan;
 mod quickstart;
 mod run;
+mod schema;
 mod topology;
 
 use std::process::ExitCode;
@@ -55,6 +57,8 @@ enum Command {
     Algorithms(algorithms::Algorithms),
     /// Find the noise, the rounds, the sampling rate or the budget that the others leave open
     Calibrate(calibrate::Calibrate),
+    /// Say what a plan will do and what it costs, or everything that is wrong with it
+    Check(check::Check),
     /// What the papers claim, the verdict, and the true value
     Claims(claims::Claims),
     /// Run a plan with real node processes on this machine, shown live
@@ -90,6 +94,8 @@ enum Command {
     Quickstart(quickstart::Quickstart),
     /// Run a plan: results, the complete guarantee, and whether what was expected holds
     Run(run::Run),
+    /// Print the JSON schema of plan files, for editors
+    Schema(schema::Schema),
     /// Who hears whom, and how fast they agree: degrees, spectral gap, rounds, a picture
     Topology(Box<topology::Topology>),
 }
@@ -118,6 +124,8 @@ fn main() -> ExitCode {
         Command::Predict(predict) => predict.run().map(|text| (text, true)),
         Command::Plan(plan) => plan.run().map(|text| (text, true)),
         Command::Quickstart(quickstart) => quickstart.run().map(|text| (text, true)),
+        Command::Check(check) => check.run(),
+        Command::Schema(schema) => schema.run().map(|text| (text, true)),
         Command::Run(run) => run.run(),
         Command::Topology(topology) => topology.run().map(|text| (text, true)),
     };

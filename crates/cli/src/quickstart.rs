@@ -46,7 +46,7 @@ pub struct Quickstart {
 }
 
 /// People in the table; the plan holds the last of them out.
-const PEOPLE: usize = 6000;
+const PEOPLE: usize = 10_000;
 
 impl Quickstart {
     /// The text to print.

@@ -129,10 +129,18 @@ fn is_recipe(data: &Value) -> bool {
 
 /// `file:line:column`, as far as that is known.
 pub fn place(name: &str, text: &str, span: Option<Range<usize>>) -> String {
-    let Some(before) = span.and_then(|span| text.get(..span.start)) else { return name.into() };
+    match span.and_then(|span| column(text, span.start)) {
+        Some((line, column)) => format!("{name}:{line}:{column}"),
+        None => name.into(),
+    }
+}
+
+/// Line and column of a place, from 1.
+pub fn column(text: &str, start: usize) -> Option<(usize, usize)> {
+    let before = text.get(..start)?;
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
-    format!("{name}:{line}:{column}")
+    Some((line, column))
 }
 
 /// Where a key is, or the innermost table around it that is there.

@@ -59,6 +59,13 @@ impl Library {
         Ok(Some(records))
     }
 
+    /// Those of a plan, if they were read or drawn before.
+    pub fn known(&self, plan: &Plan) -> Option<Records> {
+        let DataPlan::Records(table) = &plan.data else { return None };
+        let key = key(table, plan);
+        self.known.iter().find(|(known, _)| *known == key).map(|(_, records)| records.clone())
+    }
+
     /// What was read from data that is not declared, so that it counts as public.
     pub fn assumptions(&self) -> &[String] {
         &self.assumptions
