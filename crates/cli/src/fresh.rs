@@ -1,5 +1,6 @@
 //! `undertone new`.
 
+mod table;
 mod template;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use crate::run::shelf::whole;
 Examples:
   undertone new --list
   undertone new priv-sgp --out plan.toml
+  undertone new priv-sgp --data people.csv --target income --out plan.toml
   undertone new push-sum | less
 
 Then: `undertone check plan.toml` says what it will do, `undertone run plan.toml` does it.")]
@@ -24,6 +26,12 @@ pub struct New {
     /// An algorithm, see --list
     #[arg(required_unless_present = "list")]
     algorithm: Option<String>,
+    /// Learn from this table (CSV or TSV): its columns are looked at, and declared
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+    /// The column of the table that is predicted [default: the last]
+    #[arg(long, value_name = "COLUMN", requires = "data")]
+    target: Option<String>,
     /// The file [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -31,7 +39,7 @@ pub struct New {
     #[arg(long)]
     force: bool,
     /// Names of all algorithms, with a word on each
-    #[arg(long, conflicts_with_all = ["algorithm", "out"])]
+    #[arg(long, conflicts_with_all = ["algorithm", "data", "out"])]
     list: bool,
 }
 
@@ -42,7 +50,15 @@ impl New {
             let all = AlgorithmWord::ALL.map(AlgorithmWord::facts);
             return Ok(output::facts(&all.map(|facts| (facts.name, facts.what.to_string()))));
         };
-        let text = template::plan(named(&name)?);
+        let word = named(&name)?;
+        if self.data.is_some() && !word.learns() {
+            return Err(format!("--data: {name} agrees on a mean; take one that learns, see --list"));
+        }
+        let records = match &self.data {
+            Some(file) => Some(table::records(file, self.target.as_deref(), word.minimises())?),
+            None => None,
+        };
+        let text = template::plan(word, records.as_ref());
         let Some(out) = self.out else { return Ok(text) };
         let shown = out.display();
         if out.exists() && !self.force {

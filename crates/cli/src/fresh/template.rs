@@ -2,8 +2,18 @@
 
 use undertone_node::plan::{AlgorithmWord, Objective};
 
+/// What is learned from, if it is not made up.
+pub struct Records {
+    /// The table `[data]`.
+    pub data: String,
+    /// A kind of model that fits.
+    pub model: &'static str,
+    /// How many are learned from.
+    pub count: usize,
+}
+
 /// A plan with a comment on every line. It runs as it is.
-pub fn plan(word: AlgorithmWord) -> String {
+pub fn plan(word: AlgorithmWord, records: Option<&Records>) -> String {
     let facts = word.facts();
     let averages = !word.learns();
     let mut text = format!(
@@ -21,13 +31,24 @@ pub fn plan(word: AlgorithmWord) -> String {
         facts.name
     ));
     text.push_str(&network(word));
-    text.push_str(if averages { NUMBERS } else { RECORDS });
+    let usual = if averages { NUMBERS } else { RECORDS };
+    text.push_str(records.map_or(usual, |records| &records.data));
+    let kind = format!("kind = \"{}\"", records.map_or("logistic", |records| records.model));
     if facts.objective == Objective::Convex {
-        text.push_str("[model]\nkind = \"logistic\"                   # or smoothed-hinge, linear\n\n");
+        text.push_str(&format!("[model]\n{kind:35} # or smoothed-hinge, linear\n\n"));
     } else if !averages {
-        text.push_str("[model]\nkind = \"logistic\"                   # or mlp with hidden = [20], ...\nintercept = true\n\n");
+        let hint = "# or mlp with hidden = [20]";
+        text.push_str(&format!("[model]\n{kind:35} {hint}\nintercept = true\n\n"));
     }
-    text.push_str(&format!("[algorithm]\nname = \"{}\"\n{}\n", facts.name, keys(word)));
+    let keys = match records {
+        // A batch is a quarter of what a node has, at most.
+        Some(records) => {
+            let batch = (records.count / NODES / 4).clamp(1, 50);
+            keys(word).replace("batch = 50 ", &format!("batch = {batch} "))
+        }
+        None => keys(word).into(),
+    };
+    text.push_str(&format!("[algorithm]\nname = \"{}\"\n{keys}\n", facts.name));
     text.push_str(&privacy(word));
     if word == AlgorithmWord::Adp2Sgd {
         text.push_str(
@@ -39,7 +60,11 @@ pub fn plan(word: AlgorithmWord) -> String {
         "[run]\nrounds = {}\nprecision = \"f64\"                   # or f32, which is faster\n\n",
         rounds(word)
     ));
-    let metrics = if averages { "\"mean-error\", \"consensus-error\"" } else { "\"accuracy\", \"loss\"" };
+    let metrics = match records.map_or("logistic", |records| records.model) {
+        _ if averages => "\"mean-error\", \"consensus-error\"",
+        "linear" => "\"loss\"",
+        _ => "\"accuracy\", \"loss\"",
+    };
     text.push_str(&format!(
         "[evaluate]                          # by the simulator, which sees everything\n\
          metrics = [{metrics}]\nevery = {}\n\n",
@@ -48,6 +73,9 @@ pub fn plan(word: AlgorithmWord) -> String {
     text.push_str(&vary(word));
     text
 }
+
+/// Of every plan.
+const NODES: usize = 8;
 
 const NUMBERS: &str = "\
 [data]
@@ -224,7 +252,7 @@ mod tests {
     #[test]
     fn every_algorithm_has_a_plan_of_its_own_that_parses() {
         for word in AlgorithmWord::ALL {
-            let text = plan(word);
+            let text = plan(word, None);
             let name = word.facts().name;
             assert!(text.lines().all(|line| line.len() <= 100), "{name}:\n{text}");
             let file = PlanFile::parse(name.into(), text).unwrap();
