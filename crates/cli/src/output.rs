@@ -13,6 +13,12 @@ pub fn print(text: &str) {
     let _ = writeln!(out, "{}", text.trim_end());
 }
 
+/// Writes a line to standard error.
+pub fn warn(text: &str) {
+    let mut out = std::io::stderr().lock();
+    let _ = writeln!(out, "{}", text.trim_end());
+}
+
 /// Pretty JSON.
 pub fn json(value: &Value) -> String {
     serde_json::to_string_pretty(value).expect("a JSON value can be printed")

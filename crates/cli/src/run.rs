@@ -3,17 +3,15 @@
 pub mod file;
 pub mod records;
 mod results;
+pub mod shelf;
+mod work;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
-use undertone_node::Experiment;
-use undertone_node::plan::Variant;
-use undertone_sim::{judge, run_all, world_of};
 
 use file::PlanFile;
-use records::Library;
+pub use work::{Done, Work, checked};
 
 /// Run a plan: all its variants, with results, guarantees and what was expected.
 #[derive(Args)]
@@ -21,22 +19,37 @@ use records::Library;
 Examples:
   undertone run
   undertone run experiments/004/fig1.toml
-  undertone run plan.toml --set run.repeat=5 --set algorithm.name=gossip --out results
+  undertone run plan.toml --set privacy.epsilon=3 --repeat 5 --out results
   undertone run plan.toml --json --quiet
 
-Exit code 1 means that a band of [[expected]] does not hold, 2 that the plan does not do.")]
+Results go into a folder with the plan's name: the plan, traces, summaries, a chart, and in models/
+what was learned. Runs that are over are kept there: after Ctrl-C the same command goes on, and one
+that is over is not run again, as long as plan, data and program are the same.
+
+Exit code 1 means that a band of [[expected]] does not hold, 2 that the plan does not do, 130 that
+it was interrupted.")]
 pub struct Run {
     /// The plan, in TOML [default: an embedded one, private averaging among 20 nodes]
     plan: Option<PathBuf>,
     /// Where results go, in a folder with the plan's name
     #[arg(long, value_name = "DIR", default_value = "undertone-out")]
     out: PathBuf,
-    /// How many threads; results do not depend on it [default: one for each core]
-    #[arg(long, value_name = "N")]
+    /// How many threads, over variants, repetitions and nodes; results do not depend on it
+    /// [default: one for each core]
+    #[arg(long, visible_alias = "jobs", value_name = "N")]
     threads: Option<usize>,
+    /// With so many seeds, in place of run.repeat of the plan
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    repeat: Option<u64>,
     /// Put a value (in TOML, or a word) at a key of the plan, such as algorithm.gamma=0.1
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Run everything, also what is in the folder already
+    #[arg(long)]
+    fresh: bool,
+    /// Write what every node was charged, for `undertone ledger`
+    #[arg(long)]
+    ledgers: bool,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -49,46 +62,26 @@ impl Run {
     /// The text to print, and whether all that was expected holds.
     pub fn run(self) -> Result<(String, bool), String> {
         let file = self.plan.as_deref().map_or_else(PlanFile::embedded, PlanFile::read)?;
-        let variants = file.variants(&self.set)?;
         let beside = self.plan.as_deref().and_then(Path::parent);
         let beside = beside.filter(|folder| !folder.as_os_str().is_empty());
-        let mut library = Library::new(beside.map(Path::to_path_buf));
-        let check = |variant: Variant| {
-            let records = library.records(&variant.plan);
-            let experiment = records.and_then(|records| Experiment::new(&variant.plan, records));
-            let checked = experiment.and_then(|e| world_of(&e).map(|_| e));
-            match checked {
-                Ok(experiment) => Ok((variant, experiment)),
-                Err(error) => Err(file.locate(&error, &variant)),
-            }
+        let mut settings = self.set;
+        settings.extend(self.repeat.map(|repeat| format!("run.repeat={repeat}")));
+        let work = Work {
+            beside: beside.map(Path::to_path_buf),
+            settings,
+            out: self.out,
+            threads: self.threads,
+            fresh: self.fresh,
+            ledgers: self.ledgers,
+            quiet: self.quiet,
         };
-        let experiments: Vec<_> = variants.into_iter().map(check).collect::<Result<_, _>>()?;
-        let plan = experiments[0].1.plan().clone();
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build();
-        let pool = pool.map_err(|error| format!("--threads: {error}"))?;
-        let bar = if self.quiet { ProgressBar::hidden() } else { ProgressBar::new(STEPS) };
-        let style = ProgressStyle::with_template("{prefix} {wide_bar} {percent:>3}%  {eta} left");
-        bar.set_style(style.expect("the template is right"));
-        bar.set_prefix(plan.name.clone());
-        let progress = |share: f64| bar.set_position((share * STEPS as f64) as u64);
-        let outcomes = pool.install(|| run_all(&experiments, &progress));
-        bar.finish_and_clear();
-        let outcomes = outcomes.map_err(|error| format!("{}: {error}", file.name()))?;
-        let verdicts = judge(&plan.expected, &outcomes);
-        let passed = verdicts.iter().all(|verdict| verdict.passed);
-        let assumptions = library.assumptions();
-        let results =
-            results::Results { plan: &plan, outcomes: &outcomes, verdicts: &verdicts, assumptions };
-        let folder = self.out.join(&plan.name);
-        results.write(&folder, file.text())?;
+        let done = work.carry_out(&file)?;
+        let results = done.results();
         let text = match self.json {
             true => crate::output::json(&results.summary()),
             false if self.quiet => results.text(),
-            false => format!("{}\nresults are in {}", results.text(), folder.display()),
+            false => format!("{}\n{}", results.text(), done.place()),
         };
-        Ok((text, passed))
+        Ok((text, done.passed()))
     }
 }
-
-/// Of the progress bar.
-const STEPS: u64 = 10_000;

@@ -32,6 +32,9 @@ enum What {
     Category { numbers: BTreeMap<String, Option<u32>>, names: Vec<String>, ignore_others: bool },
 }
 
+/// The value of a category that stands for none.
+const MISSING: &str = "(missing)";
+
 /// What a cell turned out to be.
 pub(crate) enum Found<'a> {
     /// A word, or the number as a word.
@@ -164,7 +167,7 @@ impl Encoders {
             }
         };
         if missing == Missing::Category {
-            values.push("(missing)".into());
+            values.push(MISSING.into());
         }
         let (mut numbers, mut names) = (BTreeMap::new(), Vec::new());
         for value in values {
@@ -222,6 +225,17 @@ impl Encoders {
         names
     }
 
+    /// Plans that leave nothing to the data. Groups that were met are given.
+    pub fn declared(&self, groups: &[String]) -> Vec<ColumnPlan> {
+        self.columns.iter().map(|column| column.declared(groups)).collect()
+    }
+
+    /// Where bounds come from that the declared plans do not have.
+    pub fn scaling(&self) -> Scaling {
+        let raw = self.columns.iter().any(|column| matches!(column.what, What::Raw));
+        if raw { Scaling::None } else { Scaling::Declared }
+    }
+
     /// For the summary.
     pub fn summary(&self) -> Vec<ColumnSummary> {
         let line = |column: &Encoder| ColumnSummary {
@@ -246,6 +260,33 @@ impl What {
 }
 
 impl Encoder {
+    fn declared(&self, groups: &[String]) -> ColumnPlan {
+        let (name, kind, missing) = (self.name.clone(), self.kind, Some(self.missing));
+        let mut plan = ColumnPlan { name, kind, missing, ..ColumnPlan::default() };
+        match &self.what {
+            What::Nothing | What::Raw => {}
+            What::Number { low, high, from_zero: true } => {
+                (plan.low, plan.high) = (Some(*low), Some(*high));
+            }
+            What::Number { high, .. } => plan.max = Some(*high),
+            What::Category { numbers, ignore_others, .. } => {
+                // In the order of their features; the one without a feature may be anywhere.
+                let mut values: Vec<(&String, &Option<u32>)> = numbers.iter().collect();
+                values.sort_by_key(|(_, number)| **number);
+                plan.reference =
+                    values.iter().find(|(_, n)| n.is_none()).map(|(value, _)| (*value).clone());
+                let values = values.into_iter().map(|(value, _)| value.clone());
+                plan.values = Some(values.filter(|value| value != MISSING).collect());
+                plan.ignore_others = ignore_others.then_some(true);
+                plan.feature = (kind == ColumnKind::Group).then_some(true);
+            }
+        }
+        if kind == ColumnKind::Group && plan.values.is_none() {
+            plan.values = Some(groups.to_vec());
+        }
+        plan
+    }
+
     fn absent<'a>(&self, features: &mut Vec<(u32, f64)>) -> Result<Found<'a>, String> {
         if self.missing == Missing::Drop {
             return Ok(Found::Drop);
@@ -259,7 +300,7 @@ impl Encoder {
             );
         }
         if let What::Category { numbers, .. } = &self.what
-            && let Some(Some(number)) = numbers.get("(missing)")
+            && let Some(Some(number)) = numbers.get(MISSING)
         {
             features.push((self.first + number, 1.0));
         }

@@ -32,6 +32,7 @@
 mod array;
 pub mod cifar;
 mod encode;
+mod encoding;
 mod error;
 mod guess;
 pub mod idx;
@@ -52,6 +53,7 @@ pub mod words;
 pub mod zip;
 
 pub use array::{Array, Element};
+pub use encoding::{Encoded, Encoding};
 pub use error::{DataError, Fault};
 pub use guess::{Guess, guess};
 pub use inspect::{Balance, Looks, sorted_norms};

@@ -2,12 +2,13 @@
 
 mod arrays;
 mod sparse;
-mod tabular;
+pub(crate) mod tabular;
 mod text;
 
 use undertone_model::dataset::{Dataset, Features, Targets};
 use undertone_real::Real;
 
+use crate::encoding::Encoding;
 use crate::error::DataError;
 use crate::recipe::{Format, Recipe};
 use crate::rows::Rows;
@@ -24,6 +25,8 @@ pub struct Loaded<R> {
     pub test: Option<Dataset<R>>,
     /// What was read, and what was done to it.
     pub summary: Summary,
+    /// Of a table: how others are encoded in the same way.
+    pub encoding: Option<Encoding>,
 }
 
 /// Reads what a recipe names.
@@ -43,8 +46,13 @@ pub fn load<R: Real>(recipe: &Recipe, sources: &Sources) -> Result<Loaded<R>, Da
             DataError::new(&files[0], "is of no kind we know; say it with `format`")
         })?,
     };
+    let mut declared = None;
     let parts: Parts<R> = match format {
-        Format::Csv | Format::Tsv | Format::Parquet => tabular::load(&recipe, format, sources),
+        Format::Csv | Format::Tsv | Format::Parquet => {
+            let (parts, recipe) = tabular::load(&recipe, format, sources)?;
+            declared = Some(recipe);
+            Ok(parts)
+        }
         Format::Npy | Format::Npz | Format::Idx => arrays::load(&recipe, format, sources),
         Format::Cifar10 => arrays::cifar(&recipe, sources),
         Format::Libsvm => sparse::load(&recipe, sources),
@@ -67,7 +75,9 @@ pub fn load<R: Real>(recipe: &Recipe, sources: &Sources) -> Result<Loaded<R>, Da
         clip_rows: bound(&recipe),
         public_assumptions: parts.assumptions,
     };
-    let mut loaded = Loaded { train: parts.train.0, test: parts.test.map(|test| test.0), summary };
+    let encoding = declared.map(|recipe| Encoding::new(recipe, format, &summary));
+    let (train, test) = (parts.train.0, parts.test.map(|test| test.0));
+    let mut loaded = Loaded { train, test, summary, encoding };
     if let (None, Some(held)) = (&loaded.test, recipe.holdout) {
         let records = loaded.train.records();
         if held == 0 || held >= records {

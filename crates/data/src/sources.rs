@@ -49,6 +49,15 @@ impl Sources {
         self.memory.contains_key(name) || self.find(name).is_ok()
     }
 
+    /// What tells a file from the same file after a change, without reading it: where it is, how
+    /// long it is and when it was written. Nothing if it is in memory or not there.
+    pub fn stamp(&self, name: &str) -> Option<String> {
+        let path = self.find(name).ok().filter(|_| !self.memory.contains_key(name))?;
+        let about = path.metadata().ok()?;
+        let written = about.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+        Some(format!("{} {} {}", path.display(), about.len(), written.as_nanos()))
+    }
+
     /// Where a file is, packed or not: `x.csv` is also found as `x.csv.gz` or `x.csv.xz`.
     fn find(&self, name: &str) -> Result<PathBuf, DataError> {
         let packed = ["", ".gz", ".xz"].map(|end| format!("{name}{end}"));

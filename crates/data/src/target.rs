@@ -6,7 +6,7 @@ use undertone_model::dataset::Targets;
 use undertone_real::Real;
 
 use crate::error::{DataError, shown};
-use crate::recipe::{TargetKind, TargetPlan};
+use crate::recipe::{TargetKind, TargetPlan, Words};
 
 /// Words and their numbers: declared, or in the order in which they were met.
 #[derive(Clone, Debug, Default)]
@@ -196,6 +196,26 @@ impl TargetReader {
                 let learned = format!("the list of {} classes was read from the data", names.len());
                 (names, Some(learned))
             }
+        }
+    }
+
+    /// A plan that leaves nothing to the data. Only after `settle`.
+    pub fn declared(&self) -> TargetPlan {
+        let (names, _) = self.dictionary.sorted();
+        let kind = match self.kind {
+            Kind::None | Kind::Auto => TargetKind::None,
+            Kind::Sign => TargetKind::Sign,
+            Kind::Class => TargetKind::Class,
+            Kind::Real => TargetKind::Real,
+        };
+        let listed = kind == TargetKind::Class || self.dictionary.is_declared();
+        TargetPlan {
+            kind: Some(kind),
+            positive: (kind == TargetKind::Sign).then(|| Words::Many(self.positive.clone())),
+            values: (listed && kind != TargetKind::Real).then_some(names),
+            trim: self.trim.clone(),
+            low: self.range.map(|range| range.0),
+            high: self.range.map(|range| range.1),
         }
     }
 

@@ -9,7 +9,7 @@ mod protobuf;
 mod safetensors;
 
 pub use json::{read_json, write_json};
-pub use safetensors::{read_safetensors, write_safetensors};
+pub use safetensors::{read_notes, read_safetensors, write_safetensors, write_with_notes};
 
 use crate::model::{Model, ModelError};
 
@@ -59,6 +59,7 @@ mod tests {
     use crate::laws;
     use crate::model::tests::all;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
     use undertone_real::Real;
 
     fn round_trip<R: Real>() {
@@ -80,6 +81,16 @@ mod tests {
     fn what_is_written_reads_back_in_bits() {
         round_trip::<f32>();
         round_trip::<f64>();
+    }
+
+    #[test]
+    fn notes_come_back() {
+        let model = all().remove(1);
+        let notes = BTreeMap::from([("card".to_owned(), "{\"a\": 1}".to_owned())]);
+        let bytes = write_with_notes(&model, &[1.0_f64; 3], notes.clone()).unwrap();
+        assert_eq!(read_notes(&bytes).unwrap(), notes);
+        assert_eq!(read_safetensors::<f64>(&bytes).unwrap(), (model, vec![1.0; 3]));
+        assert!(read_notes(b"no").is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod regression;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 
-pub use census::census;
+pub use census::{census, census_csv};
 pub use images::images;
 pub use mixture::gaussian_mixture;
 pub use regression::{Regression, linear_regression};

@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use undertone_graph::{Family, Weights};
+use undertone_model::Model;
 use undertone_privacy::ledger::OpenError;
 use undertone_privacy::noise::Key;
 use undertone_protocol::Topology;
@@ -230,6 +231,15 @@ impl Experiment {
         }
     }
 
+    /// The model whose parameters [`Self::parameters`] are, if there is one.
+    pub fn model(&self) -> Option<Model> {
+        match &self.kind {
+            Kind::Averaging { .. } => None,
+            Kind::Fair(fair) => Some(fair.model()),
+            Kind::Learning(learning) => Some(learning.model()),
+        }
+    }
+
     /// The parameters of the problem that estimates stand for: themselves, unless they are sums of
     /// which a classifier is made.
     pub fn parameters(&self, estimate: Vec<f64>) -> Vec<f64> {
@@ -366,8 +376,7 @@ fn check_kind(plan: &Plan) -> Result<(), PlanError> {
 
 /// As in a plan.
 fn word(name: AlgorithmWord) -> String {
-    let word = serde_json::to_value(name).expect("a word is plain data");
-    word.as_str().unwrap_or_default().into()
+    name.facts().name.into()
 }
 
 /// Whether somebody chose the noise, so that the budget follows from it.

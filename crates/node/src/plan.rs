@@ -7,6 +7,7 @@ mod algorithm;
 mod band;
 mod data;
 mod expand;
+mod facts;
 mod planning;
 mod privacy;
 
@@ -20,6 +21,7 @@ pub use algorithm::{
 pub use band::{At, Expected};
 pub use data::{DataPlan, DrawnPlan, DrawnWord, NumbersPlan, SourceWord};
 pub use expand::{Variant, expand, overlay};
+pub use facts::{Facts, Objective, Paper};
 pub use planning::{EstimatePlan, PlanningPlan};
 pub use privacy::{AdaptivePlan, ClipPlan, NodeBudget, NoisePlan, PrivacyPlan};
 
@@ -98,6 +100,10 @@ pub struct NetworkPlan {
     /// Several of them, for the schedule `cycle`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub topologies: Vec<Map<String, Value>>,
+    /// A graph of one's own, as pairs of who is heard and who hears, in place of a topology. None
+    /// at all leaves every node alone with its own records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edges: Option<Vec<[u32; 2]>>,
     /// Which graph in which round.
     pub schedule: ScheduleWord,
     /// The number of rounds that are connected together, for the schedule `window`.
@@ -109,6 +115,13 @@ pub struct NetworkPlan {
     /// The share of its own value that everybody keeps on top.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lazy: Option<f64>,
+}
+
+impl NetworkPlan {
+    /// Whether nobody hears anybody, on purpose.
+    pub fn leaves_nodes_alone(&self) -> bool {
+        self.edges.as_ref().is_some_and(Vec::is_empty)
+    }
 }
 
 /// Kinds of schedules.
@@ -208,6 +221,8 @@ pub enum Metric {
     /// The share of held-out records (of all, if none is held out) whose sign or class the mean of
     /// the estimates predicts.
     Accuracy,
+    /// The accuracy of a node's own estimate, averaged over nodes.
+    AverageAccuracy,
     /// Norm of all estimates less their own mean.
     ConsensusError,
     /// How often group 0 is predicted to be positive, over how often group 1 is; of held-out
@@ -244,6 +259,7 @@ impl Metric {
     pub fn name(self) -> &'static str {
         match self {
             Self::Accuracy => "accuracy",
+            Self::AverageAccuracy => "average-accuracy",
             Self::ConsensusError => "consensus-error",
             Self::DisparateImpact => "disparate-impact",
             Self::EqualOpportunity => "equal-opportunity",
@@ -276,6 +292,7 @@ impl Metric {
     pub fn is_of(self, learning: bool) -> bool {
         match self {
             Self::Accuracy
+            | Self::AverageAccuracy
             | Self::DisparateImpact
             | Self::EqualOpportunity
             | Self::EqualisedOdds
@@ -310,6 +327,9 @@ pub struct Vary {
     pub key: String,
     /// What it becomes, one after the other.
     pub values: Vec<Value>,
+    /// What to call each of them in results; by key and value if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Vec<String>>,
 }
 
 /// `[chart]`.

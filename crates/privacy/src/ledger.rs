@@ -49,7 +49,7 @@ use crate::event::{Event, TooManyRounds};
 use crate::units::{Adjacency, Delta, Epsilon, Unit};
 
 pub use self::budget::Budget;
-pub use self::entry::{BadHash, Debit, Entry, Hash};
+pub use self::entry::{BadHash, Debit, Entry, Hash, chain};
 pub use self::filter::Filter;
 pub use self::guarantee::Guarantee;
 pub use self::receipt::Receipt;

@@ -8,7 +8,7 @@ use undertone_node::plan::Variant;
 use undertone_privacy::ledger::Guarantee;
 use undertone_trace::Trace;
 
-use crate::run::{Point, Run, RunError, Watch, run};
+use crate::run::{Point, Run, RunError, Watch, claims, run};
 
 /// A variant with its results.
 #[derive(Clone, Debug)]
@@ -30,9 +30,36 @@ pub struct Traced {
     pub hash: String,
 }
 
+/// Where runs are kept that are over, so that nobody has to do them again.
+pub trait Shelf: Sync {
+    /// A run of a variant with a seed that was kept.
+    fn find(&self, variant: &Variant, experiment: &Experiment, seed: u64) -> Option<Traced>;
+
+    /// Keeps a run; called once for each, by any thread, when it is over.
+    fn keep(&self, variant: &Variant, experiment: &Experiment, traced: &Traced);
+}
+
+/// Nothing is kept.
+impl Shelf for () {
+    fn find(&self, _: &Variant, _: &Experiment, _: u64) -> Option<Traced> {
+        None
+    }
+
+    fn keep(&self, _: &Variant, _: &Experiment, _: &Traced) {}
+}
+
 /// Runs everything, on the threads of the present pool. `progress` gets the share that is done.
 pub fn run_all(
     experiments: &[(Variant, Experiment)],
+    progress: &(dyn Fn(f64) + Sync),
+) -> Result<Vec<Outcome>, RunError> {
+    run_rest(experiments, &(), progress)
+}
+
+/// Runs everything that is not on a shelf.
+pub fn run_rest(
+    experiments: &[(Variant, Experiment)],
+    shelf: &impl Shelf,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Result<Vec<Outcome>, RunError> {
     let jobs: Vec<(usize, u64)> = experiments
@@ -48,7 +75,17 @@ pub fn run_all(
     };
     let traced: Vec<Traced> = jobs
         .par_iter()
-        .map(|(index, seed)| traced(&experiments[*index].1, *seed, &advance))
+        .map(|(index, seed)| {
+            let (variant, experiment) = &experiments[*index];
+            if let Some(mut found) = shelf.find(variant, experiment, *seed) {
+                found.run.claims = claims(experiment);
+                advance(experiment.plan().run.rounds);
+                return Ok::<_, RunError>(found);
+            }
+            let traced = traced(experiment, *seed, &advance)?;
+            shelf.keep(variant, experiment, &traced);
+            Ok(traced)
+        })
         .collect::<Result<_, _>>()?;
     let mut outcomes: Vec<Outcome> = experiments
         .iter()

@@ -135,6 +135,7 @@ impl Averages {
             Metric::RelativeResidual => residual / first,
             Metric::Residual => residual,
             Metric::Accuracy
+            | Metric::AverageAccuracy
             | Metric::DisparateImpact
             | Metric::EqualOpportunity
             | Metric::EqualisedOdds

@@ -41,7 +41,7 @@ mod time;
 mod world;
 
 pub use bands::{Verdict, judge};
-pub use batch::{Outcome, Traced, run_all};
-pub use run::{Point, Run, RunError, Watch, run, world_of};
+pub use batch::{Outcome, Shelf, Traced, run_all, run_rest};
+pub use run::{Account, Point, Run, RunError, Trained, Watch, plan_hash, run, world_of};
 pub use time::{BadTime, Time};
 pub use world::{World, WorldError};

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use undertone_protocol::{
     Answer, Mail, MailPart, Question, Synchronous, TopologyError, Wiring, Wirings,
 };
@@ -22,7 +23,7 @@ use self::opening::{Asking, Opening, Silence};
 use self::passes::{Hearing, Sending};
 
 /// What was sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Messages, one for each hearer.
     pub messages: u64,

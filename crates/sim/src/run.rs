@@ -4,10 +4,13 @@ mod by_meeting;
 mod by_time;
 mod looks;
 mod stopping;
+mod trained;
 
 pub use by_time::world_of;
+pub use trained::{Account, Trained};
 
-use undertone_node::plan::Precision;
+use serde::{Deserialize, Serialize};
+use undertone_node::plan::{Plan, Precision};
 use undertone_node::{
     Algorithm, AssembleError, Claim, Experiment, Oracle, OracleError, Visitor, Wanted,
 };
@@ -22,8 +25,9 @@ use crate::lockstep::{Halt, Lockstep, Traffic};
 use looks::Looks;
 use stopping::{say_stopped, stopped};
 
-/// What came of one run.
-#[derive(Clone, Debug, PartialEq)]
+/// What came of one run. As plain data it is without what its experiment knows or what is kept in
+/// files of its own: claims, model and accounts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// The seed it was run with.
     pub seed: u64,
@@ -36,16 +40,23 @@ pub struct Run {
     /// What every node's ledger promises.
     pub guarantees: Vec<Guarantee>,
     /// What the algorithm's paper claims for the same noise, node by node.
+    #[serde(skip)]
     pub claims: Vec<Option<Claim>>,
     /// After how many gradient steps nodes stopped because their budgets were spent; none for nodes
     /// that did not.
     pub stopped: Vec<Option<u64>>,
     /// What else is to be said: nodes that were left behind, messages that were lost.
     pub notes: Vec<String>,
+    /// What was learned, if there is a model.
+    #[serde(skip)]
+    pub trained: Option<Trained>,
+    /// What every node was charged for; nothing with more than [`Account::MOST`] nodes.
+    #[serde(skip)]
+    pub accounts: Vec<Account>,
 }
 
 /// What was measured after so many rounds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// How many rounds.
     pub round: u64,
@@ -162,6 +173,16 @@ impl From<Halt<OracleError>> for RunError {
     }
 }
 
+/// The hash of a plan that traces bear.
+pub fn plan_hash(plan: &Plan) -> String {
+    hash_of(&serde_json::to_vec(plan).expect("a plan is plain data"))
+}
+
+/// What the algorithm's paper claims, node by node.
+pub(crate) fn claims(experiment: &Experiment) -> Vec<Option<Claim>> {
+    (0..experiment.nodes()).map(|node| experiment.claim(node).copied()).collect()
+}
+
 struct Job<'a> {
     experiment: &'a Experiment,
     seed: u64,
@@ -245,7 +266,8 @@ impl Job<'_> {
                 .map_err(|source| RunError::Topology { round, source })?;
         }
         let (points, rounds) = (looks.points, nodes.round());
-        Ok(self.finish(points, rounds, nodes.traffic(), oracles.iter(), Vec::new(), watch))
+        let run = self.finish(points, rounds, nodes.traffic(), oracles.iter(), Vec::new(), watch);
+        Ok(run.with_trained(self.experiment, nodes.nodes()))
     }
 
     /// The last lines of the trace, and the result.
@@ -258,13 +280,14 @@ impl Job<'_> {
         notes: Vec<String>,
         watch: &mut Watch<'_>,
     ) -> Run {
-        let guarantees: Vec<_> = oracles.map(Oracle::guarantee).collect();
+        let oracles: Vec<_> = oracles.collect();
+        let guarantees: Vec<_> = oracles.iter().map(|oracle| oracle.guarantee()).collect();
+        let accounts = Account::all(&oracles);
         let stopped = stopped(self.experiment, rounds, &guarantees);
         let mut notes = notes;
         notes.extend(self.experiment.notes());
         notes.extend(say_stopped(&stopped));
-        let claims: Vec<_> =
-            (0..self.experiment.nodes()).map(|node| self.experiment.claim(node).copied()).collect();
+        let claims = claims(self.experiment);
         for (guarantee, claim) in guarantees.iter().zip(&claims) {
             (watch.record)(Record::Guarantee {
                 node: guarantee.node,
@@ -275,7 +298,19 @@ impl Job<'_> {
         notes.iter().for_each(|text| (watch.record)(Record::Note { text: text.clone() }));
         let Traffic { messages, bytes } = traffic;
         (watch.record)(Record::End { rounds, messages, bytes });
-        Run { seed: self.seed, rounds, traffic, points, guarantees, claims, stopped, notes }
+        let (seed, trained) = (self.seed, None);
+        Run {
+            seed,
+            rounds,
+            traffic,
+            points,
+            guarantees,
+            claims,
+            stopped,
+            notes,
+            trained,
+            accounts,
+        }
     }
 
     fn start(&self) -> Record {
@@ -288,7 +323,7 @@ impl Job<'_> {
         Record::Start {
             schema: SCHEMA,
             name: plan.name.clone(),
-            plan_hash: hash_of(&serde_json::to_vec(plan).expect("a plan is plain data")),
+            plan_hash: plan_hash(plan),
             seed: self.seed,
             nodes: self.experiment.nodes(),
             algorithm: word(json(serde_json::to_value(plan.algorithm.name))),

@@ -50,7 +50,7 @@ pub struct Node {
     #[arg(long)]
     quiet: bool,
     /// What is logged to standard error: error, warn, info or debug
-    #[arg(long, value_name = "LEVEL", default_value = "warn")]
+    #[arg(long, env = "RUST_LOG", value_name = "LEVEL", default_value = "warn")]
     log: tracing::Level,
 }
 

@@ -43,7 +43,7 @@ impl PlanFile {
         &self.text
     }
 
-    fn parse(name: String, text: String) -> Result<Self, String> {
+    pub fn parse(name: String, text: String) -> Result<Self, String> {
         let value = toml::from_str::<Value>(&text).and_then(|value| {
             check_data(&value, &text)?;
             toml::from_str::<Plan>(&text).map(|_| value)
@@ -129,10 +129,18 @@ fn is_recipe(data: &Value) -> bool {
 
 /// `file:line:column`, as far as that is known.
 pub fn place(name: &str, text: &str, span: Option<Range<usize>>) -> String {
-    let Some(before) = span.and_then(|span| text.get(..span.start)) else { return name.into() };
+    match span.and_then(|span| column(text, span.start)) {
+        Some((line, column)) => format!("{name}:{line}:{column}"),
+        None => name.into(),
+    }
+}
+
+/// Line and column of a place, from 1.
+pub fn column(text: &str, start: usize) -> Option<(usize, usize)> {
+    let before = text.get(..start)?;
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
-    format!("{name}:{line}:{column}")
+    Some((line, column))
 }
 
 /// Where a key is, or the innermost table around it that is there.
@@ -170,11 +178,16 @@ pub fn suggestion(message: &str) -> String {
     else {
         return String::new();
     };
-    let nearest = known.iter().min_by_key(|word| distance(unknown, word));
-    match nearest.filter(|word| distance(unknown, word) <= 2.max(unknown.len() / 3)) {
+    match nearest(unknown, known) {
         Some(word) => format!("; did you mean `{word}`?"),
         None => String::new(),
     }
+}
+
+/// The word that was probably meant.
+pub fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+    let nearest = known.iter().min_by_key(|word| distance(unknown, word))?;
+    (distance(unknown, nearest) <= 2.max(unknown.len() / 3)).then_some(nearest)
 }
 
 /// Levenshtein: letters put in, left out or changed.

@@ -119,26 +119,13 @@ impl Results<'_> {
         })
     }
 
-    /// The plan as written, traces, summary and chart into a folder.
+    /// The plan as written, summary and chart into a folder.
     pub fn write(&self, folder: &Path, plan: &str) -> Result<(), String> {
         std::fs::create_dir_all(folder)
             .map_err(|e| format!("{}: {e}; choose another --out", folder.display()))?;
-        let write = |name: String, bytes: &[u8]| {
-            let path = folder.join(name);
-            std::fs::write(&path, bytes).map_err(|e| format!("{}: {e}", path.display()))
-        };
+        let write = |name: String, bytes: &[u8]| super::shelf::whole(&folder.join(name), bytes);
+        // Traces and models are there already: each was written when its run was over.
         write("plan.toml".into(), plan.as_bytes())?;
-        for outcome in self.outcomes {
-            let label = outcome.variant.label();
-            let dash = if label.is_empty() { "" } else { "-" };
-            for traced in &outcome.runs {
-                let repeat = match outcome.runs.len() {
-                    1 => String::new(),
-                    _ => format!("-seed-{}", traced.run.seed),
-                };
-                write(format!("trace{dash}{label}{repeat}.jsonl"), &traced.lines)?;
-            }
-        }
         let (header, rows) = self.table();
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
         let lines: String = self

@@ -20,7 +20,7 @@ pub(super) fn load<R: Real>(
     recipe: &Recipe,
     format: Format,
     sources: &Sources,
-) -> Result<Parts<R>, DataError> {
+) -> Result<(Parts<R>, Recipe), DataError> {
     let files = recipe.train_files();
     let open = |file: &String| open(recipe, format, sources, file);
     let tables = files.iter().map(open).collect::<Result<Vec<Table>, _>>()?;
@@ -32,7 +32,7 @@ pub(super) fn load<R: Real>(
         true => TargetReader::new(recipe.target.as_ref())?,
         false => TargetReader::none(),
     };
-    let mut reading = Reading { recipe, encoders, targets };
+    let mut reading = Reading { recipe, encoders, targets, order: None };
     let named: Vec<(&str, &Table)> = files.iter().map(String::as_str).zip(&tables).collect();
     let train = reading.part::<R>(&named)?;
     let test = match (&test, &recipe.test) {
@@ -42,7 +42,7 @@ pub(super) fn load<R: Real>(
     reading.finish(&files[0], train, test)
 }
 
-fn open(
+pub(crate) fn open(
     recipe: &Recipe,
     format: Format,
     sources: &Sources,
@@ -64,6 +64,8 @@ struct Reading<'a> {
     recipe: &'a Recipe,
     encoders: Encoders,
     targets: TargetReader,
+    /// Where each feature goes, if not where the table has it.
+    order: Option<Vec<u32>>,
 }
 
 /// A part whose classes and groups have no final numbers yet.
@@ -71,6 +73,8 @@ struct Open<R> {
     rows: Rows<R>,
     targets: Vec<f64>,
     groups: Vec<u32>,
+    /// The line of each record.
+    lines: Vec<u64>,
     counts: Counts,
 }
 
@@ -83,7 +87,8 @@ impl Reading<'_> {
             Layout::Sparse => sparse_rows(self.recipe),
         };
         let counts = Counts::default();
-        let mut part = Open { rows, targets: Vec::new(), groups: Vec::new(), counts };
+        let (targets, groups, lines) = (Vec::new(), Vec::new(), Vec::new());
+        let mut part = Open { rows, targets, groups, lines, counts };
         let before = self.tally();
         let mut features = Vec::new();
         for (file, table) in tables {
@@ -148,6 +153,11 @@ impl Reading<'_> {
             part.counts.dropped += 1;
             return Ok(());
         }
+        if let Some(order) = &self.order {
+            features.iter_mut().for_each(|(column, _)| *column = order[*column as usize]);
+            features.sort_unstable_by_key(|(column, _)| *column);
+        }
+        part.lines.push(line);
         part.rows.push(features).map_err(|why| Fault::at(line, why))?;
         part.targets.extend(target);
         part.groups.extend(group);
@@ -159,7 +169,7 @@ impl Reading<'_> {
         file: &str,
         train: Open<R>,
         test: Option<Open<R>>,
-    ) -> Result<Parts<R>, DataError> {
+    ) -> Result<(Parts<R>, Recipe), DataError> {
         let (names, learned) = self.targets.settle();
         let (groups, renumbered) = self.encoders.groups.sorted();
         let width = self.encoders.width as usize;
@@ -178,7 +188,13 @@ impl Reading<'_> {
         let test = test.map(close).transpose()?;
         let mut assumptions = self.encoders.assumptions.clone();
         assumptions.extend(learned);
-        Ok(Parts {
+        let declared = Recipe {
+            columns: Some(self.encoders.declared(&groups)),
+            scaling: Some(self.encoders.scaling()),
+            target: Some(self.targets.declared()),
+            ..self.recipe.clone()
+        };
+        let parts = Parts {
             train,
             test,
             columns: self.encoders.summary(),
@@ -186,6 +202,33 @@ impl Reading<'_> {
             targets: names,
             groups,
             assumptions,
-        })
+        };
+        Ok((parts, declared))
     }
+}
+
+/// The records of a table that is encoded as a recipe declares, with features in a given order, and
+/// the line of each.
+pub(crate) fn load_as<R: Real>(
+    recipe: &Recipe,
+    (file, table): (&str, &Table),
+    order: &[String],
+) -> Result<(Dataset<R>, Vec<u64>), DataError> {
+    let encoders = Encoders::new(recipe, file, &[table])?;
+    let place = |name: &String| order.iter().position(|other| other == name);
+    let places: Option<Vec<u32>> =
+        encoders.names().iter().map(|name| place(name).map(|k| k as u32)).collect();
+    let places = places.filter(|places| places.len() == order.len()).ok_or_else(|| {
+        DataError::new(file, "has other features than those that were learned from")
+    })?;
+    let has_target = encoders.columns.iter().any(|c| c.kind == ColumnKind::Target);
+    let targets = match has_target {
+        true => TargetReader::new(recipe.target.as_ref())?,
+        false => TargetReader::none(),
+    };
+    let mut reading = Reading { recipe, encoders, targets, order: Some(places) };
+    let mut part = reading.part::<R>(&[(file, table)])?;
+    let lines = std::mem::take(&mut part.lines);
+    let (parts, _) = reading.finish(file, part, None)?;
+    Ok((parts.train.0, lines))
 }

@@ -28,11 +28,24 @@ struct Tensor {
     data_offsets: [usize; 2],
 }
 
+/// Under which the metadata have the description of the model.
+const DESCRIPTION: &str = "undertone";
+
 /// The model and its parameters, in their precision.
 pub fn write_safetensors<R: Real>(model: &Model, x: &[R]) -> Result<Vec<u8>, ExportError> {
+    write_with_notes(model, x, BTreeMap::new())
+}
+
+/// The same with more to say in the metadata, by names other than `undertone`.
+pub fn write_with_notes<R: Real>(
+    model: &Model,
+    x: &[R],
+    notes: BTreeMap<String, String>,
+) -> Result<Vec<u8>, ExportError> {
     check_count(model, x.len())?;
     let description = serde_json::to_string(model).expect("a model is plain data");
-    let metadata = BTreeMap::from([("undertone".to_owned(), description)]);
+    let mut metadata = notes;
+    metadata.insert(DESCRIPTION.to_owned(), description);
     let mut tensors = BTreeMap::new();
     let mut end = 0;
     for part in model.parts() {
@@ -59,18 +72,8 @@ pub fn write_safetensors<R: Real>(model: &Model, x: &[R]) -> Result<Vec<u8>, Exp
 
 /// What [`write_safetensors`] wrote, in the precision that it was written in.
 pub fn read_safetensors<R: Real>(bytes: &[u8]) -> Result<(Model, Vec<R>), ExportError> {
-    let Some((length, rest)) = bytes.split_first_chunk::<8>() else {
-        return malformed("fewer than eight bytes");
-    };
-    let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
-    let Some((header, data)) = rest.split_at_checked(length) else {
-        return malformed("the header is longer than the file");
-    };
-    let header: Header = match serde_json::from_slice(header) {
-        Ok(header) => header,
-        Err(error) => return malformed(error),
-    };
-    let Some(description) = header.metadata.get("undertone") else {
+    let (header, data) = split(bytes)?;
+    let Some(description) = header.metadata.get(DESCRIPTION) else {
         return malformed("the metadata have no description under `undertone`");
     };
     let model: Model = match serde_json::from_str(description) {
@@ -107,6 +110,28 @@ pub fn read_safetensors<R: Real>(bytes: &[u8]) -> Result<(Model, Vec<R>), Export
         return malformed("there are bytes that belong to no tensor");
     }
     Ok((model, x))
+}
+
+/// What the metadata say beside the description of the model.
+pub fn read_notes(bytes: &[u8]) -> Result<BTreeMap<String, String>, ExportError> {
+    let (mut header, _) = split(bytes)?;
+    header.metadata.remove(DESCRIPTION);
+    Ok(header.metadata)
+}
+
+/// The header, and the numbers.
+fn split(bytes: &[u8]) -> Result<(Header, &[u8]), ExportError> {
+    let Some((length, rest)) = bytes.split_first_chunk::<8>() else {
+        return malformed("fewer than eight bytes");
+    };
+    let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
+    let Some((header, data)) = rest.split_at_checked(length) else {
+        return malformed("the header is longer than the file");
+    };
+    match serde_json::from_slice(header) {
+        Ok(header) => Ok((header, data)),
+        Err(error) => malformed(error),
+    }
 }
 
 fn number<R: Real>(bytes: &[u8]) -> R {

@@ -34,6 +34,8 @@ pub(super) struct Fair {
     nodes: u32,
     /// The records of all nodes; public.
     total: usize,
+    /// Numbers of a record.
+    width: usize,
 }
 
 /// Whether a plan is about a fair classifier.
@@ -71,7 +73,8 @@ impl Fair {
         let split = learning::split(plan, examples)?;
         let total = examples.train.records();
         let nodes = plan.network.nodes;
-        let fair = Self { records, split, written, statistics, common, own, nodes, total };
+        let width = examples.train.width();
+        let fair = Self { records, split, written, statistics, common, own, nodes, total, width };
         fair.deal::<R>(plan.seed)?;
         Ok(fair)
     }
@@ -87,8 +90,12 @@ impl Fair {
 
     pub(super) fn problem<R: Real>(&self) -> Problem<'_, R> {
         let Examples { train, test, .. } = examples(&self.records);
-        let model = Model::Logistic { features: train.width(), intercept: false };
-        Problem { objective: model.tabled().into(), train, test: test.as_ref() }
+        Problem { objective: self.model().tabled().into(), train, test: test.as_ref() }
+    }
+
+    /// What the classifier is.
+    pub(super) fn model(&self) -> Model {
+        Model::Logistic { features: self.width, intercept: false }
     }
 
     /// The classifier that the mean of all nodes' sums makes: post-processing.

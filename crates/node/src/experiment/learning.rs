@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use undertone_model::dataset::Targets;
 use undertone_model::partition::Partition;
-use undertone_model::{Dataset, Objective, Tabled};
+use undertone_model::{Dataset, Model, Objective, Tabled};
 use undertone_privacy::ledger::Tally;
 use undertone_privacy::noise::Key;
 use undertone_privacy::sampler::Sampler;
@@ -125,6 +125,10 @@ impl Learning {
 
     pub(super) fn dimension(&self) -> usize {
         self.model.dimension()
+    }
+
+    pub(super) fn model(&self) -> Model {
+        self.model.model().clone()
     }
 
     pub(super) fn initial<R: Real>(&self, seed: u64) -> Vec<R> {
@@ -379,7 +383,7 @@ pub(super) fn check_metrics<R: Real>(plan: &Plan, data: &Dataset<R>) -> Result<(
         Err(PlanError::new("evaluate.metrics", message))
     };
     for metric in &plan.evaluate.metrics {
-        if matches!(metric, Metric::Accuracy | Metric::NodeAccuracy) && !counts {
+        if matches!(metric, Metric::Accuracy | Metric::AverageAccuracy | Metric::NodeAccuracy) && !counts {
             return wrong(metric, "of signs and classes; take \"loss\" for these records");
         }
         if metric.is_fairness() && !(signs && data.groups().is_some()) {

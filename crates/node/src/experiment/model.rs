@@ -238,6 +238,10 @@ impl Described {
         Err(PlanError::new("model.kind", message))
     }
 
+    pub(super) fn model(&self) -> &Model {
+        &self.0
+    }
+
     pub(super) fn dimension(&self) -> usize {
         match self {
             Self::Named(model) => model.dimension(),

@@ -149,6 +149,10 @@ impl Asked {
         }
         let delta = Delta::new(delta).map_err(at(key))?;
         match epsilon {
+            // Without noise nothing is promised, whatever other variants of the plan may spend.
+            Some(_) if privacy.noise == (NoisePlan::Fixed { sigma: 0.0 }) => {
+                Ok(Self { epsilon: None, delta })
+            }
             Some(_) if is_fixed(privacy.noise) => {
                 let message = "the noise has a fixed sigma, so epsilon follows; leave one out";
                 error("epsilon", message.into())

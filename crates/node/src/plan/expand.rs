@@ -10,6 +10,8 @@ use super::{Plan, PlanError};
 pub struct Variant {
     /// The varied keys and their values, in the order of the plan.
     pub settings: Vec<(String, Value)>,
+    /// What the values are called, where the plan says it.
+    pub names: Vec<Option<String>>,
     /// The plan without its `vary`.
     pub plan: Plan,
 }
@@ -31,8 +33,11 @@ impl Variant {
                 .map(|c| if c.is_alphanumeric() || "-.".contains(c) { c } else { '_' })
                 .collect::<String>()
         };
-        let part = |(key, value): &(String, Value)| format!("{}-{}", short(key), plain(value));
-        self.settings.iter().map(part).collect::<Vec<_>>().join("-")
+        let part = |(k, (key, value)): (usize, &(String, Value))| match self.names.get(k) {
+            Some(Some(name)) => name.clone(),
+            _ => format!("{}-{}", short(key), plain(value)),
+        };
+        self.settings.iter().enumerate().map(part).collect::<Vec<_>>().join("-")
     }
 
     /// Whether all of `set` (as `algorithm.sparsity = 0.5`) is so in this variant.
@@ -49,34 +54,55 @@ pub fn expand(plan: &Value) -> Result<Vec<Variant>, PlanError> {
     if let Some(table) = bare.as_object_mut() {
         table.remove("vary");
     }
-    let mut found = vec![(Vec::new(), bare)];
+    let mut found = vec![(Vec::new(), Vec::new(), bare)];
     for (index, vary) in base.vary.iter().enumerate() {
         if vary.values.is_empty() {
             return Err(PlanError::new(format!("vary.{index}.values"), "needs at least one value"));
         }
+        check_names(index, vary)?;
         let mut next = Vec::with_capacity(found.len() * vary.values.len());
-        for (settings, value) in &found {
-            for chosen in &vary.values {
+        for (settings, names, value) in &found {
+            for (k, chosen) in vary.values.iter().enumerate() {
                 let mut value = value.clone();
                 overlay(&mut value, &vary.key, chosen.clone())
                     .map_err(|e| PlanError::new(format!("vary.{index}.key"), e.to_string()))?;
                 let mut settings: Vec<(String, Value)> = settings.clone();
                 settings.push((vary.key.clone(), chosen.clone()));
-                next.push((settings, value));
+                let mut names: Vec<Option<String>> = names.clone();
+                names.push(vary.names.as_ref().map(|names| names[k].clone()));
+                next.push((settings, names, value));
             }
         }
         found = next;
     }
-    let variant = |(settings, value): (Vec<(String, Value)>, Value)| {
+    let variant = |(settings, names, value): (Vec<(String, Value)>, _, Value)| {
         let plan =
             read(&value).map_err(|error| PlanError { key: culprit(&base, &settings), ..error })?;
-        Ok(Variant { settings, plan })
+        Ok(Variant { settings, names, plan })
     };
     let variants = found.into_iter().map(variant).collect::<Result<Vec<_>, PlanError>>()?;
     for (index, band) in base.expected.iter().enumerate() {
         band.check(index, &variants)?;
     }
     Ok(variants)
+}
+
+/// A name for each value, fit for a file, and no two the same.
+fn check_names(index: usize, vary: &super::Vary) -> Result<(), PlanError> {
+    let Some(names) = &vary.names else { return Ok(()) };
+    let error = |message: String| Err(PlanError::new(format!("vary.{index}.names"), message));
+    if names.len() != vary.values.len() {
+        let (names, values) = (names.len(), vary.values.len());
+        return error(format!("there are {names} names for {values} values; give one for each"));
+    }
+    let plain = |c: char| c.is_alphanumeric() || "-.".contains(c);
+    if let Some(name) = names.iter().find(|name| name.is_empty() || !name.chars().all(plain)) {
+        return error(format!("{name:?} names files: letters, digits, - and . only"));
+    }
+    match (1..names.len()).find(|k| names[..*k].contains(&names[*k])) {
+        Some(k) => error(format!("{:?} is there twice", names[k])),
+        None => Ok(()),
+    }
 }
 
 /// Puts `value` at `key` (as `algorithm.sparsity`), making tables on the way.

@@ -73,6 +73,19 @@ impl Debit<'_> {
     }
 }
 
+/// The entries of a ledger that made these debits, in order: what a simulation that kept no chain
+/// would have stored. Nothing is checked; who reads them [replays](super::Ledger::replay) them.
+pub fn chain(header: &Header, debited: &[(Arc<Event>, u64)]) -> Vec<Entry> {
+    let events = debited.iter().flat_map(|(event, times)| (0..*times).map(move |_| event));
+    let mut previous = Hash::genesis(header);
+    let seal = |(serial, event)| {
+        let entry = Debit { node: header.node, serial, event, previous }.seal();
+        previous = entry.hash;
+        entry
+    };
+    (0..).zip(events).map(seal).collect()
+}
+
 impl Entry {
     /// Whether the hash is that of the contents.
     pub(super) fn is_sealed(&self, node: u32) -> bool {

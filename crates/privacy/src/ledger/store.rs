@@ -22,6 +22,11 @@ pub trait Store {
     /// Adds a debit at the end, and says what the next one is chained to: the hash of the
     /// [sealed](Debit::seal) entry.
     fn append(&mut self, debit: &Debit<'_>) -> Result<Hash, StoreError>;
+
+    /// What was debited how often, in order, as far as the store has it in memory.
+    fn debited(&self) -> Vec<(Arc<Event>, u64)> {
+        Vec::new()
+    }
 }
 
 /// Memory: for tests, and for whoever wants to replay.
@@ -31,6 +36,10 @@ impl Store for Vec<Entry> {
         let hash = entry.hash;
         self.push(entry);
         Ok(hash)
+    }
+
+    fn debited(&self) -> Vec<(Arc<Event>, u64)> {
+        self.iter().map(|entry| (Arc::new(entry.event.clone()), 1)).collect()
     }
 }
 
@@ -54,5 +63,9 @@ impl Store for Tally {
             _ => self.0.push((Arc::clone(debit.event()), 1)),
         }
         Ok(debit.previous())
+    }
+
+    fn debited(&self) -> Vec<(Arc<Event>, u64)> {
+        self.0.clone()
     }
 }

@@ -24,8 +24,10 @@ where
     let middle = parameters(mean.clone());
     let mut look = Look { problem, scratch: Scratch::default(), scores: Vec::new() };
     let (mut highest_loss, mut lowest_accuracy) = (f64::NEG_INFINITY, f64::INFINITY);
-    let [losses, accuracies] =
-        [Metric::NodeLoss, Metric::NodeAccuracy].map(|metric| wanted.contains(&metric));
+    let (mut sum, mut count) = (0.0, 0.0);
+    let losses = wanted.contains(&Metric::NodeLoss);
+    let accuracies = [Metric::AverageAccuracy, Metric::NodeAccuracy];
+    let accuracies = accuracies.iter().any(|metric| wanted.contains(metric));
     if losses || accuracies {
         let mut estimate = vec![R::ZERO; mean.len()];
         for node in nodes.clone() {
@@ -35,7 +37,9 @@ where
                 highest_loss = highest_loss.max(look.loss(&own));
             }
             if accuracies {
-                lowest_accuracy = lowest_accuracy.min(look.accuracy(&own));
+                let own = look.accuracy(&own);
+                lowest_accuracy = lowest_accuracy.min(own);
+                (sum, count) = (sum + own, count + 1.0);
             }
         }
     }
@@ -50,6 +54,7 @@ where
         }
         Metric::RiskDifference => groups.risk_difference(QUANTILE).value.abs(),
         Metric::Accuracy => look.accuracy(&middle),
+        Metric::AverageAccuracy => sum / count,
         Metric::ConsensusError => residual(nodes.clone(), &mean),
         Metric::Loss => look.loss(&middle),
         Metric::NodeAccuracy => lowest_accuracy,

@@ -74,7 +74,9 @@ impl Job<'_> {
         })?;
         let (notes, traffic) = (notes(outcome), outcome.traffic);
         let (points, oracles) = (looks.points, network.oracles());
-        Ok(self.finish(points, steps.rounds, traffic, oracles.iter(), notes, watch))
+        let run = self.finish(points, steps.rounds, traffic, oracles.iter(), notes, watch);
+        let nodes: Vec<_> = network.nodes().iter().map(Paired).collect();
+        Ok(run.with_trained(self.experiment, &nodes))
     }
 }
 

@@ -86,8 +86,9 @@ impl Job<'_> {
             looks.take(done, time, carried(events.flow()), events.protocols());
         }
         let notes = notes(&outcome, looks.is_done());
-        let points = looks.points;
-        Ok(self.finish(points, done, carried(outcome.flow), events.oracles(), notes, watch))
+        let (points, flow) = (looks.points, carried(outcome.flow));
+        let run = self.finish(points, done, flow, events.oracles(), notes, watch);
+        Ok(run.with_trained(self.experiment, events.protocols()))
     }
 }
 
