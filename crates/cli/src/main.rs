@@ -4,12 +4,15 @@
 mod account;
 mod calibrate;
 mod claims;
+mod compare;
 mod data;
 #[cfg(feature = "net")]
 mod net;
 mod output;
 mod parse;
+mod pictures;
 mod plan;
+mod report;
 mod run;
 mod topology;
 
@@ -32,6 +35,7 @@ Start here:
   undertone topology --family ring --nodes 16          how fast neighbours agree
   undertone data inspect people.csv                    shape, types, classes, norms, gaps
   undertone run experiments/001/fig1a.toml             a plan: results beside their guarantee
+  undertone compare undertone-out/*                    runs side by side
   undertone plan experiments/003/dp2.toml              which noise, and how many rounds
   undertone cluster plan.toml --nodes 8                the same with processes that talk
 
@@ -53,6 +57,8 @@ enum Command {
     /// Run a plan with real node processes on this machine, shown live
     #[cfg(feature = "net")]
     Cluster(net::cluster::Cluster),
+    /// Put runs side by side: results, epsilons, bytes, and the settings that differ
+    Compare(compare::Compare),
     /// Look at data: shape, types, classes, norms, missing values, and what every node gets
     Data(data::Data),
     /// Make a node's key
@@ -69,6 +75,8 @@ enum Command {
     Node(net::node::Node),
     /// Choose noise and rounds for a plan: what is needed in truth, and what error is predicted
     Plan(plan::Plan),
+    /// Make the page and the charts of a run again
+    Report(report::Report),
     /// Run a plan: results, the complete guarantee, and whether what was expected holds
     Run(run::Run),
     /// Who hears whom, and how fast they agree: degrees, spectral gap, rounds, a picture
@@ -90,8 +98,10 @@ fn main() -> ExitCode {
         Command::Network(network) => network.run().map(|text| (text, true)),
         #[cfg(feature = "net")]
         Command::Node(node) => node.run(),
+        Command::Compare(compare) => compare.run().map(|text| (text, true)),
         Command::Data(data) => data.run().map(|text| (text, true)),
         Command::Plan(plan) => plan.run().map(|text| (text, true)),
+        Command::Report(report) => report.run().map(|text| (text, true)),
         Command::Run(run) => run.run(),
         Command::Topology(topology) => topology.run().map(|text| (text, true)),
     };

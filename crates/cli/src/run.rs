@@ -14,6 +14,7 @@ use undertone_sim::{judge, run_all, world_of};
 
 use file::PlanFile;
 use records::Library;
+use results::Results;
 
 /// Run a plan: all its variants, with results, guarantees and what was expected.
 #[derive(Args)]
@@ -37,7 +38,7 @@ pub struct Run {
     /// Put a value (in TOML, or a word) at a key of the plan, such as algorithm.gamma=0.1
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Print the summary as JSON
+    /// Print the report as JSON
     #[arg(long)]
     json: bool,
     /// No progress, no files' names
@@ -75,18 +76,26 @@ impl Run {
         bar.finish_and_clear();
         let outcomes = outcomes.map_err(|error| format!("{}: {error}", file.name()))?;
         let verdicts = judge(&plan.expected, &outcomes);
-        let passed = verdicts.iter().all(|verdict| verdict.passed);
-        let assumptions = library.assumptions();
-        let results =
-            results::Results { plan: &plan, outcomes: &outcomes, verdicts: &verdicts, assumptions };
+        let report = Results {
+            file: &file,
+            set: &self.set,
+            experiments: &experiments,
+            outcomes: &outcomes,
+            verdicts: &verdicts,
+            assumptions: library.assumptions(),
+        }
+        .report();
         let folder = self.out.join(&plan.name);
-        results.write(&folder, file.text())?;
+        results::write(&folder, &report, &outcomes)?;
         let text = match self.json {
-            true => crate::output::json(&results.summary()),
-            false if self.quiet => results.text(),
-            false => format!("{}\nresults are in {}", results.text(), folder.display()),
+            true => report.to_json(),
+            false if self.quiet => results::text(&report),
+            false => {
+                let page = folder.join("report.html");
+                format!("{}\nresults are in {}", results::text(&report), page.display())
+            }
         };
-        Ok((text, passed))
+        Ok((text, report.passed))
     }
 }
 

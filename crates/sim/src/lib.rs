@@ -42,6 +42,6 @@ mod world;
 
 pub use bands::{Verdict, judge};
 pub use batch::{Outcome, Traced, run_all};
-pub use run::{Point, Run, RunError, Watch, run, world_of};
+pub use run::{Point, Run, RunError, Spending, Spent, Watch, run, world_of};
 pub use time::{BadTime, Time};
 pub use world::{World, WorldError};

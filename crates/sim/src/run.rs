@@ -3,9 +3,11 @@
 mod by_meeting;
 mod by_time;
 mod looks;
+mod spending;
 mod stopping;
 
 pub use by_time::world_of;
+pub use spending::{Spending, Spent};
 
 use undertone_node::plan::Precision;
 use undertone_node::{
@@ -19,7 +21,7 @@ use undertone_trace::{Record, SCHEMA, hash_of};
 use crate::evaluate::{Estimate, Metrics, Paired};
 use crate::events::SimError;
 use crate::lockstep::{Halt, Lockstep, Traffic};
-use looks::Looks;
+use looks::{Looks, Seen};
 use stopping::{say_stopped, stopped};
 
 /// What came of one run.
@@ -33,6 +35,8 @@ pub struct Run {
     pub traffic: Traffic,
     /// What was measured, round 0 first.
     pub points: Vec<Point>,
+    /// What nodes had spent on the way; nothing in other repetitions than the first.
+    pub spending: Spending,
     /// What every node's ledger promises.
     pub guarantees: Vec<Guarantee>,
     /// What the algorithm's paper claims for the same noise, node by node.
@@ -227,7 +231,11 @@ impl Job<'_> {
             if !learns && looks_now {
                 looks.take(round, None, nodes.traffic(), nodes.nodes());
             }
-            if last || looks.is_done() {
+            let over = last || looks.is_done();
+            if looks_now || over {
+                looks.audit(over, &oracles);
+            }
+            if over {
                 break;
             }
             // On to the next round in which anything is looked at, or asked of averages.
@@ -244,14 +252,14 @@ impl Job<'_> {
                 .advance(next - round, &mut wirings)
                 .map_err(|source| RunError::Topology { round, source })?;
         }
-        let (points, rounds) = (looks.points, nodes.round());
-        Ok(self.finish(points, rounds, nodes.traffic(), oracles.iter(), Vec::new(), watch))
+        let (seen, rounds) = (looks.seen(), nodes.round());
+        Ok(self.finish(seen, rounds, nodes.traffic(), oracles.iter(), Vec::new(), watch))
     }
 
     /// The last lines of the trace, and the result.
     fn finish<'o, R: Real, S: Store + 'o>(
         &self,
-        points: Vec<Point>,
+        seen: Seen,
         rounds: u64,
         traffic: Traffic,
         oracles: impl Iterator<Item = &'o Oracle<R, S>>,
@@ -275,7 +283,8 @@ impl Job<'_> {
         notes.iter().for_each(|text| (watch.record)(Record::Note { text: text.clone() }));
         let Traffic { messages, bytes } = traffic;
         (watch.record)(Record::End { rounds, messages, bytes });
-        Run { seed: self.seed, rounds, traffic, points, guarantees, claims, stopped, notes }
+        let (seed, Seen { points, spending }) = (self.seed, seen);
+        Run { seed, rounds, traffic, points, spending, guarantees, claims, stopped, notes }
     }
 
     fn start(&self) -> Record {

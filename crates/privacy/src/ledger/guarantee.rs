@@ -2,14 +2,15 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Budget, Filter, Header};
 use crate::accountant::{Accountant, Bound};
 use crate::units::{Adjacency, Delta, Epsilon, Observer, Unit};
 
 /// A privacy statement with everything that it needs to be one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Guarantee {
     /// Whose data.
     pub node: u32,
