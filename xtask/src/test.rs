@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::step::cargo;
+use crate::step::{cargo, exists};
 use crate::verify;
 use crate::workspace::Workspace;
 
@@ -26,6 +26,7 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
     let start = Instant::now();
     verify::run(workspace)?;
     let verified = start.elapsed();
+    println!("browser for the test of reports: {}", browser());
     let tests = passed(cargo().args(TESTS))?;
     let tested = start.elapsed();
     let doc_tests = passed(cargo().args(DOC_TESTS))?;
@@ -37,6 +38,26 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
         (start.elapsed() - tested).as_secs_f64(),
     );
     Ok(())
+}
+
+/// The test of reports looks at a page in Chromium, and passes by itself without one. It is
+/// installed where that needs no question: on a system with apt, for root.
+fn browser() -> String {
+    let there = || {
+        let names = ["chromium", "chromium-browser", "google-chrome", "headless_shell"];
+        names.into_iter().find(|name| exists(name, "--version"))
+    };
+    if let Some(name) = there() {
+        return name.into();
+    }
+    let mut install = Command::new("apt-get");
+    install.args(["install", "--yes", "--no-install-recommends", "chromium"]);
+    install.stdin(Stdio::null()).env("DEBIAN_FRONTEND", "noninteractive");
+    let installed = install.output().is_ok_and(|output| output.status.success());
+    match there().filter(|_| installed) {
+        Some(name) => format!("{name}, installed just now"),
+        None => "none, so pages are not looked at; install Chromium to have them tested".into(),
+    }
 }
 
 /// The long suite of the network: tests that the gate leaves out, one after the other, with their

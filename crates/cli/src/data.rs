@@ -194,7 +194,7 @@ fn norms(loaded: &undertone_data::Loaded<f32>) -> Chart {
         let norms = undertone_data::sorted_norms(data?);
         let share = |k: usize| (k + 1) as f64 / norms.len() as f64;
         let points = norms.iter().enumerate().map(|(k, norm)| (*norm, share(k))).collect();
-        Some(Series { name: name.into(), points })
+        Some(Series { name: name.into(), points, band: Vec::new() })
     });
     Chart {
         title: "Norms of records".into(),

@@ -6,6 +6,7 @@ mod algorithms;
 mod calibrate;
 mod check;
 mod claims;
+mod compare;
 mod data;
 mod fresh;
 mod manual;
@@ -14,8 +15,10 @@ mod model;
 mod net;
 mod output;
 mod parse;
+mod pictures;
 mod plan;
 mod quickstart;
+mod report;
 mod run;
 mod schema;
 #[cfg(feature = "net")]
@@ -52,6 +55,8 @@ Choose:
 Use:
   predict      the records of a table, with a model that was learned
   export       a model as ONNX, JSON or safetensors
+  compare      runs side by side
+  report       the page and the charts of a run, again
   ledger       what a node was charged, and whether anybody changed it
 
 Account:
@@ -107,6 +112,8 @@ enum Command {
     Cluster(net::cluster::Cluster),
     /// Print completions for a shell
     Completions(manual::Completions),
+    /// Put runs side by side: results, epsilons, bytes, and the settings that differ
+    Compare(compare::Compare),
     /// Look at data: shape, types, classes, norms, missing values, and what every node gets
     Data(data::Data),
     /// Write a model in another format: ONNX, JSON or safetensors
@@ -133,6 +140,8 @@ enum Command {
     Predict(model::predict::Predict),
     /// See what this is about: eight offices learn together, each record hidden
     Quickstart(quickstart::Quickstart),
+    /// Make the page and the charts of a run again
+    Report(report::Report),
     /// Run a plan: results, the complete guarantee, and whether what was expected holds
     Run(run::Run),
     /// Print the JSON schema of plan files, for editors
@@ -160,6 +169,7 @@ fn main() -> ExitCode {
         Command::Network(network) => network.run().map(|text| (text, true)),
         #[cfg(feature = "net")]
         Command::Node(node) => node.run(),
+        Command::Compare(compare) => compare.run().map(|text| (text, true)),
         Command::Data(data) => data.run().map(|text| (text, true)),
         Command::Export(export) => export.run().map(|text| (text, true)),
         Command::Predict(predict) => predict.run().map(|text| (text, true)),
@@ -167,6 +177,7 @@ fn main() -> ExitCode {
         Command::Quickstart(quickstart) => quickstart.run().map(|text| (text, true)),
         Command::Check(check) => check.run(),
         Command::Schema(schema) => schema.run().map(|text| (text, true)),
+        Command::Report(report) => report.run().map(|text| (text, true)),
         Command::Run(run) => run.run(),
         Command::Topology(topology) => topology.run().map(|text| (text, true)),
     };

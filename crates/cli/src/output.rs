@@ -7,6 +7,8 @@ use comfy_table::{ContentArrangement, Table};
 use serde_json::Value;
 use undertone_privacy::units::Epsilon;
 
+pub use undertone_report::{decimals_above, epsilon, significant, significant_below};
+
 /// Writes to standard output; a closed pipe is no error.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
@@ -29,50 +31,9 @@ pub fn json_epsilon(epsilon: Epsilon) -> Value {
     serde_json::json!(epsilon.get().is_finite().then_some(epsilon.get()))
 }
 
-/// An epsilon for people.
-pub fn epsilon(epsilon: Epsilon) -> String {
-    let value = epsilon.get();
-    if value.is_infinite() { "no guarantee".into() } else { significant(value) }
-}
-
-/// Seven significant digits, rounded up: a printed bound stays a bound.
-pub fn significant(value: f64) -> String {
-    digits(value, f64::ceil)
-}
-
-/// Seven significant digits, rounded down.
-pub fn significant_below(value: f64) -> String {
-    digits(value, f64::floor)
-}
-
-/// So many decimals, rounded up: a printed noise keeps its budget.
-pub fn decimals_above(value: f64, places: usize) -> String {
-    let factor = 10f64.powi(places as i32);
-    let rounded = (value * factor).ceil() / factor;
-    format!("{:.*}", places, if rounded.is_finite() { rounded } else { value })
-}
-
-fn digits(value: f64, round: fn(f64) -> f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    let places = 6 - value.abs().log10().floor() as i32;
-    let factor = 10f64.powi(places);
-    if !factor.is_finite() || factor == 0.0 {
-        return format!("{value:e}");
-    }
-    // A value that has seven digits already must not be pushed up by its own representation.
-    let scaled = value * factor;
-    let near = scaled.round();
-    let exact = (scaled - near).abs() < 1e-7;
-    let rounded = if exact { near } else { round(scaled) } / factor;
-    if (1e-4..1e7).contains(&rounded.abs()) {
-        let text = format!("{rounded:.*}", places.max(0) as usize);
-        let text = if text.contains('.') { text.trim_end_matches('0') } else { &text };
-        text.trim_end_matches('.').to_string()
-    } else {
-        format!("{rounded:e}")
-    }
+/// A bound on epsilon for people, rounded up.
+pub fn bound(epsilon: Option<f64>) -> String {
+    epsilon.map_or("no guarantee".into(), significant)
 }
 
 /// Aligned lines of name and value.
@@ -94,21 +55,4 @@ pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
 
 fn width() -> u16 {
     std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(120)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn printed_bounds_are_rounded_against_us() {
-        assert_eq!(significant(0.164_602_191_5), "0.1646022");
-        assert_eq!(significant_below(0.164_602_191_5), "0.1646021");
-        assert_eq!(significant(3.0), "3");
-        assert_eq!(significant(1234.56789), "1234.568");
-        assert_eq!(significant(1.23e-9), "1.23e-9");
-        assert_eq!(significant(0.0), "0");
-        assert_eq!(epsilon(Epsilon::INFINITE), "no guarantee");
-        assert_eq!(decimals_above(3.730_631_635_3, 9), "3.730631636");
-    }
 }

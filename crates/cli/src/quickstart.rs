@@ -72,7 +72,7 @@ impl Quickstart {
         };
         let done = work.carry_out(&file)?;
         if self.json {
-            return Ok(output::json(&done.results().summary()));
+            return Ok(done.report.to_json());
         }
         let table = side_by_side(&done);
         if self.quiet {

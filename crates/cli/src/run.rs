@@ -22,7 +22,7 @@ Examples:
   undertone run plan.toml --set privacy.epsilon=3 --repeat 5 --out results
   undertone run plan.toml --json --quiet
 
-Results go into a folder with the plan's name: the plan, traces, summaries, a chart, and in models/
+Results go into a folder with the plan's name: the plan, traces, a report, charts, and in models/
 what was learned. Runs that are over are kept there: after Ctrl-C the same command goes on, and one
 that is over is not run again, as long as plan, data and program are the same.
 
@@ -50,7 +50,7 @@ pub struct Run {
     /// Write what every node was charged, for `undertone ledger`
     #[arg(long)]
     ledgers: bool,
-    /// Print the summary as JSON
+    /// Print the report as JSON
     #[arg(long)]
     json: bool,
     /// No progress, no files' names
@@ -76,12 +76,11 @@ impl Run {
             quiet: self.quiet,
         };
         let done = work.carry_out(&file)?;
-        let results = done.results();
         let text = match self.json {
-            true => crate::output::json(&results.summary()),
-            false if self.quiet => results.text(),
-            false => format!("{}\n{}", results.text(), done.place()),
+            true => done.report.to_json(),
+            false if self.quiet => results::text(&done.report),
+            false => format!("{}\n{}", results::text(&done.report), done.place()),
         };
-        Ok((text, done.passed()))
+        Ok((text, done.report.passed))
     }
 }

@@ -11,6 +11,8 @@ use undertone_graph::Weights;
 use crate::output;
 use crate::parse;
 
+pub use choose::places;
+
 /// Who hears whom, and how fast they agree: degrees, diameter, weights, spectral gap, rounds.
 ///
 /// A family is drawn with its own parameters; a missing or superfluous one is named. Without

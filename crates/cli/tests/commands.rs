@@ -325,7 +325,7 @@ fn topology_names_the_flag_and_the_remedy() {
 fn a_run_without_a_plan_takes_the_embedded_one() {
     let out = std::env::temp_dir().join(format!("undertone-embedded-{}", std::process::id()));
     let text = text(&["run", "--quiet", "--out", out.to_str().unwrap()]);
-    let chart = std::fs::read_to_string(out.join("averaging/chart.svg")).unwrap();
+    let chart = std::fs::read_to_string(out.join("averaging/charts/chart.svg")).unwrap();
     let plan = std::fs::read_to_string(out.join("averaging/plan.toml")).unwrap();
     std::fs::remove_dir_all(&out).unwrap();
     assert!(text.contains("(1, 0.000001)-differentially private for one record"), "{text}");

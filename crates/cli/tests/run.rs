@@ -80,14 +80,27 @@ fn a_plan_becomes_a_table_guarantees_and_files() {
     let out = folder.join("undertone-out").join("tiny");
     let trace = std::fs::read(out.join("trace-noise-sound.jsonl")).unwrap();
     assert_eq!(undertone_trace::read(&trace[..]).unwrap().len(), 1 + 61 + 4 + 1);
-    let summary: Value =
-        serde_json::from_slice(&std::fs::read(out.join("summary.json")).unwrap()).unwrap();
-    assert_eq!(summary["variants"][0]["traces"][0], undertone_trace::hash_of(&trace));
-    assert!(std::fs::read_to_string(out.join("chart.svg")).unwrap().starts_with("<svg"));
+    let report: Value =
+        serde_json::from_slice(&std::fs::read(out.join("report.json")).unwrap()).unwrap();
+    assert_eq!(report["variants"][0]["traces"][0]["hash"], undertone_trace::hash_of(&trace));
+    for name in ["chart", "metric-relative-residual", "spending", "claims", "bytes", "network-1"] {
+        let chart = out.join("charts").join(format!("{name}.svg"));
+        assert!(std::fs::read_to_string(chart).unwrap().starts_with("<svg"), "{name}");
+    }
     assert!(out.join("summary.md").exists());
+    // All is released in round 0, and the bound on the way is that of the whole run.
+    let spent = &report["variants"][0]["spending"][0]["points"][0];
+    assert_eq!((&spent["round"], &spent["epsilon"]), (&0.into(), &1.0.into()));
+    // The page can be made again, to the last byte.
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    std::fs::remove_file(out.join("report.html")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+    let again = command.arg("report").arg(&out).output().unwrap();
+    assert!(again.status.success(), "{again:?}");
+    assert_eq!(std::fs::read_to_string(out.join("report.html")).unwrap(), page);
     // The same on another number of threads, to the last byte.
     let again = undertone(&folder, PLAN, &["--threads", "1", "--json", "--quiet"]);
-    assert_eq!(serde_json::from_slice::<Value>(&again.stdout).unwrap(), summary);
+    assert_eq!(serde_json::from_slice::<Value>(&again.stdout).unwrap(), report);
 }
 
 #[test]

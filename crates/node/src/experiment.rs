@@ -130,6 +130,11 @@ impl Experiment {
         self.algorithm
     }
 
+    /// The family of its graphs; none if the schedule says it all.
+    pub fn family(&self) -> Option<&Family> {
+        self.family.as_ref()
+    }
+
     /// How many nodes.
     pub fn nodes(&self) -> u32 {
         self.plan.network.nodes

@@ -34,6 +34,7 @@ mod entry;
 mod filter;
 mod guarantee;
 mod receipt;
+mod so_far;
 mod store;
 
 #[cfg(test)]

@@ -28,10 +28,17 @@ impl Axis {
         is_shown(value, self.log).then(|| (v - self.low) / (self.high - self.low))
     }
 
-    /// Round numbers and how they are written.
-    pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
+    /// Wider by a share of its length at both ends, so that nothing is drawn on the rim.
+    pub(crate) fn widened(self, share: f64) -> Self {
+        let more = share * (self.high - self.low);
+        Self { low: self.low - more, high: self.high + more, ..self }
+    }
+
+    /// About so many round numbers at most, and how they are written.
+    pub(crate) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
+        let most = most.clamp(3, 7) as f64;
         if self.log && self.high - self.low >= 1.0 {
-            let step = ((self.high - self.low) / 7.0).ceil().max(1.0);
+            let step = ((self.high - self.low) / most).ceil().max(1.0);
             let first = (self.low / step).ceil() as i64;
             let last = (self.high / step + 1e-9).floor() as i64;
             let exponents = (first..=last).map(|k| k * step as i64);
@@ -42,7 +49,7 @@ impl Axis {
         } else {
             (self.low, self.high)
         };
-        let step = round_step((high - low) / 5.0);
+        let step = round_step((high - low) / (most - 2.0).max(3.0));
         let (first, last) =
             ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
         (first..=last).map(|k| k as f64 * step).map(|v| (v, plain(v, step))).collect()
@@ -92,7 +99,7 @@ mod tests {
 
     #[test]
     fn ticks_are_round() {
-        let words = |axis: Axis| axis.ticks().into_iter().map(|t| t.1).collect::<Vec<_>>();
+        let words = |axis: Axis| axis.ticks(7).into_iter().map(|t| t.1).collect::<Vec<_>>();
         let linear = Axis::around([0.0, 950.0].into_iter(), false).unwrap();
         assert_eq!(words(linear), ["0", "200", "400", "600", "800"]);
         let small = Axis::around([0.0, 1.0].into_iter(), false).unwrap();

@@ -1,8 +1,9 @@
-//! Line charts as self-contained SVG, readable on light and dark pages.
-
-use std::fmt::Write;
+//! Line charts with bands of spread.
 
 use crate::axis::Axis;
+use crate::drawing::{Key, alone, line_mark};
+use crate::frame::{Frame, Size, WIDE};
+use crate::svg::{Canvas, colour, dash};
 
 /// Some series over the same two axes.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,214 +23,106 @@ pub struct Chart {
 }
 
 /// One line.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// What it is called in the legend.
     pub name: String,
     /// Its points, in the order of the line. What cannot be shown (not finite, or not positive on
     /// a logarithmic axis) is left out.
     pub points: Vec<(f64, f64)>,
+    /// How far values spread at each of the points, from below to above; empty if they do not.
+    pub band: Vec<(f64, f64)>,
 }
 
-/// Colours that stay apart for those who see fewer of them (Okabe and Ito), on both backgrounds.
-const COLOURS: [&str; 8] =
-    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7ad0", "#888888"];
-
-/// Dashes tell further series apart that share a colour.
-const DASHES: [&str; 3] = ["", "6 3", "2 3"];
-
-const WIDTH: f64 = 760.0;
-const HEIGHT: f64 = 440.0;
-const LEFT: f64 = 76.0;
-const TOP: f64 = 44.0;
-const BOTTOM: f64 = 56.0;
-const LEGEND: f64 = 210.0;
-/// The width of a letter, rather more than less.
-const LETTER: f64 = 7.6;
-
 /// More points than this are thinned out: no screen shows them.
-const MOST_POINTS: usize = 1500;
+const MOST_POINTS: usize = 500;
 
 /// Points that are so few are marked.
-const MARKED: usize = 16;
-
-const STYLE: &str = "\
-.text{fill:#1f2328}.soft{fill:#57606a}.grid{stroke:#d0d7de}.frame{stroke:#57606a}\
-@media(prefers-color-scheme:dark){.text{fill:#e6edf3}.soft{fill:#9198a1}\
-.grid{stroke:#3d444d}.frame{stroke:#9198a1}}";
+const MARKED: usize = 26;
 
 impl Chart {
     /// The picture. It needs no font, script or file beside it, and has no background of its own.
     pub fn to_svg(&self) -> String {
+        alone(&self.title, &self.draw(WIDE), &self.keys())
+    }
+
+    pub(crate) fn draw(&self, size: Size) -> Canvas {
+        let mut canvas = Canvas::new(size.width, size.height);
         let points = || self.series.iter().flat_map(|series| &series.points);
+        let bands = self.series.iter().flat_map(|series| &series.band);
+        let heights = points().map(|p| p.1).chain(bands.flat_map(|(low, high)| [*low, *high]));
         let x = Axis::around(points().map(|p| p.0), self.log_x);
-        let y = Axis::around(points().map(|p| p.1), self.log_y);
-        let mut svg = self.head();
-        match x.zip(y) {
-            Some((x, y)) => self.body(&mut svg, &Frame { x, y, right: self.right() }),
-            None => text(&mut svg, WIDTH / 2.0, HEIGHT / 2.0, "soft", "middle", "nothing to show"),
-        }
-        svg.push_str("</svg>\n");
-        svg
-    }
-
-    fn head(&self) -> String {
-        let width = self.width();
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" \
-             width=\"{width}\" height=\"{HEIGHT}\" font-family=\"system-ui,sans-serif\" \
-             font-size=\"13\" role=\"img\" aria-label=\"{}\">\n<style>{STYLE}</style>\n",
-            escape(&self.title)
-        );
-        let title = escape(&self.title);
-        push(
-            &mut svg,
-            format_args!(
-                "<text class=\"text\" x=\"{LEFT}\" y=\"24\" font-size=\"16\" \
-                 font-weight=\"600\">{title}</text>\n"
-            ),
-        );
-        svg
-    }
-
-    /// As wide as the longest name in the legend needs.
-    fn width(&self) -> f64 {
-        let longest = self.series.iter().map(|series| series.name.chars().count()).max();
-        let legend = 60.0 + LETTER * longest.unwrap_or(0) as f64;
-        if self.series.len() > 1 { WIDTH.max(self.right() + legend) } else { WIDTH }
-    }
-
-    fn right(&self) -> f64 {
-        if self.series.len() > 1 { WIDTH - LEGEND } else { WIDTH - 24.0 }
-    }
-
-    fn body(&self, svg: &mut String, frame: &Frame) {
-        frame.draw(svg, &self.x, &self.y);
+        let y = Axis::around(heights, self.log_y).map(|y| y.widened(0.04));
+        let Some((x, y)) = x.zip(y) else {
+            let (x, y) = (size.width / 2.0, size.height / 2.0);
+            canvas.text(x, y, "ut-soft", "middle", "nothing to show");
+            return canvas;
+        };
+        let frame = Frame::new(x, y, size, 0.0);
+        frame.draw(&mut canvas, &self.x, &self.y);
         for (index, series) in self.series.iter().enumerate() {
-            let style = format!(
-                "stroke=\"{}\" stroke-dasharray=\"{}\"",
-                COLOURS[index % COLOURS.len()],
-                DASHES[index / COLOURS.len() % DASHES.len()],
-            );
-            line(svg, series, frame, &style, COLOURS[index % COLOURS.len()]);
-            if self.series.len() > 1 {
-                let (at, row) = (frame.right + 16.0, TOP + 10.0 + 20.0 * index as f64);
-                push(
-                    svg,
-                    format_args!(
-                        "<line x1=\"{at}\" x2=\"{}\" y1=\"{row}\" y2=\"{row}\" {style} \
-                         stroke-width=\"2.5\"/>\n",
-                        at + 24.0
-                    ),
-                );
-                text(svg, at + 32.0, row + 4.0, "text", "start", &series.name);
-            }
+            band(&mut canvas, series, &frame, index);
         }
+        for (index, series) in self.series.iter().enumerate() {
+            line(&mut canvas, series, &frame, index);
+        }
+        canvas
+    }
+
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        if self.series.len() < 2 {
+            return Vec::new();
+        }
+        let key = |(index, series): (usize, &Series)| Key {
+            mark: line_mark(&format!("{} stroke-width=\"2.5\"", look(index))),
+            words: series.name.clone(),
+        };
+        self.series.iter().enumerate().map(key).collect()
     }
 }
 
-/// The rectangle in which lines are drawn.
-struct Frame {
-    x: Axis,
-    y: Axis,
-    right: f64,
-}
-
-impl Frame {
-    fn at(&self, (x, y): (f64, f64)) -> Option<(f64, f64)> {
-        let (x, y) = self.x.place(x).zip(self.y.place(y))?;
-        Some((LEFT + x * (self.right - LEFT), HEIGHT - BOTTOM - y * (HEIGHT - BOTTOM - TOP)))
-    }
-
-    fn draw(&self, svg: &mut String, x_name: &str, y_name: &str) {
-        let (right, base) = (self.right, HEIGHT - BOTTOM);
-        for (value, word) in self.x.ticks() {
-            let Some(place) = self.x.place(value) else { continue };
-            let at = LEFT + place * (right - LEFT);
-            push(
-                svg,
-                format_args!(
-                    "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" \
-                     y2=\"{base}\"/>\n"
-                ),
-            );
-            text(svg, at, base + 18.0, "soft", "middle", &word);
-        }
-        for (value, word) in self.y.ticks() {
-            let Some(place) = self.y.place(value) else { continue };
-            let at = base - place * (base - TOP);
-            push(
-                svg,
-                format_args!(
-                    "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{right}\" y1=\"{at:.1}\" \
-                     y2=\"{at:.1}\"/>\n"
-                ),
-            );
-            text(svg, LEFT - 8.0, at + 4.0, "soft", "end", &word);
-        }
-        push(
-            svg,
-            format_args!(
-                "<rect class=\"frame\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{}\" height=\"{}\" \
-                 fill=\"none\"/>\n",
-                right - LEFT,
-                base - TOP
-            ),
-        );
-        text(svg, (LEFT + right) / 2.0, HEIGHT - 12.0, "text", "middle", x_name);
-        let middle = (TOP + base) / 2.0;
-        push(
-            svg,
-            format_args!(
-                "<text class=\"text\" text-anchor=\"middle\" transform=\"translate(18 {middle}) \
-                 rotate(-90)\">{}</text>\n",
-                escape(y_name)
-            ),
-        );
+fn look(index: usize) -> String {
+    match dash(index) {
+        "" => format!("stroke=\"{}\"", colour(index)),
+        dash => format!("stroke=\"{}\" stroke-dasharray=\"{dash}\"", colour(index)),
     }
 }
 
-fn line(svg: &mut String, series: &Series, frame: &Frame, style: &str, colour: &str) {
-    let stride = series.points.len().div_ceil(MOST_POINTS).max(1);
-    let last = series.points.len().saturating_sub(1);
-    let kept = series.points.iter().enumerate().filter(|(k, _)| k % stride == 0 || *k == last);
-    let places: Vec<_> = kept.filter_map(|(_, point)| frame.at(*point)).collect();
-    let path: String = places.iter().map(|(x, y)| format!("{x:.1},{y:.1} ")).collect();
-    push(
-        svg,
-        format_args!(
-            "<polyline points=\"{}\" fill=\"none\" {style} stroke-width=\"2\" \
-             stroke-linejoin=\"round\"/>\n",
-            path.trim_end()
-        ),
-    );
+/// The numbers of the points that are drawn.
+fn kept(series: &Series) -> impl Iterator<Item = usize> {
+    let count = series.points.len();
+    let stride = count.div_ceil(MOST_POINTS).max(1);
+    (0..count).filter(move |k| k.is_multiple_of(stride) || k + 1 == count)
+}
+
+fn band(canvas: &mut Canvas, series: &Series, frame: &Frame, index: usize) {
+    if series.band.len() != series.points.len() {
+        return;
+    }
+    let side = |pick: fn(&(f64, f64)) -> f64| {
+        let at = |k: usize| frame.at((series.points[k].0, pick(&series.band[k])));
+        kept(series).filter_map(at).collect::<Vec<_>>()
+    };
+    let (below, mut above) = (side(|band| band.0), side(|band| band.1));
+    above.extend(below.into_iter().rev());
+    let style = format!("fill=\"{}\" fill-opacity=\"0.16\"", colour(index));
+    canvas.polygon(&above, &style);
+}
+
+fn line(canvas: &mut Canvas, series: &Series, frame: &Frame, index: usize) {
+    let places: Vec<_> =
+        kept(series).filter_map(|k| Some((k, frame.at(series.points[k])?))).collect();
+    let path: Vec<_> = places.iter().map(|(_, place)| *place).collect();
+    let style = format!("{} stroke-width=\"2\" stroke-linejoin=\"round\"", look(index));
+    canvas.polyline(&path, &style);
     if series.points.len() <= MARKED {
-        for (x, y) in places {
-            push(
-                svg,
-                format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" fill=\"{colour}\"/>\n"),
-            );
+        for (k, place) in places {
+            let (x, y) = series.points[k];
+            let says = format!("{}: {}, {}", series.name, crate::number(x), crate::number(y));
+            let says = says.trim_start_matches(": ");
+            canvas.dot(place, 3.2, &format!("fill=\"{}\"", colour(index)), says);
         }
     }
-}
-
-fn text(svg: &mut String, x: f64, y: f64, class: &str, anchor: &str, words: &str) {
-    push(
-        svg,
-        format_args!(
-            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" \
-             text-anchor=\"{anchor}\">{}</text>\n",
-            escape(words)
-        ),
-    );
-}
-
-fn push(svg: &mut String, arguments: std::fmt::Arguments<'_>) {
-    svg.write_fmt(arguments).expect("a string takes every character");
-}
-
-fn escape(words: &str) -> String {
-    words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -242,17 +135,41 @@ mod tests {
     }
 
     fn series(name: &str, points: &[(f64, f64)]) -> Series {
-        Series { name: name.into(), points: points.to_vec() }
+        Series { name: name.into(), points: points.to_vec(), band: Vec::new() }
+    }
+
+    /// The places of the first line.
+    fn places(svg: &str, element: &str) -> Vec<(f64, f64)> {
+        let start = svg.find(&format!("<{element} points=\"")).expect("it has one");
+        let points = svg[start..].split('"').nth(1).expect("points are quoted");
+        let place = |word: &str| {
+            let (x, y) = word.split_once(',').expect("two numbers");
+            (x.parse().expect("a number"), y.parse().expect("a number"))
+        };
+        points.split(' ').map(place).collect()
     }
 
     #[test]
-    fn corners_of_the_data_are_corners_of_the_frame() {
-        let svg = chart(vec![series("one", &[(0.0, 1.0), (5.0, 0.0), (10.0, 1e-4)])]).to_svg();
-        // The point at zero has no logarithm and is left out.
-        let expected = format!("{LEFT:.1},{TOP:.1} {:.1},{:.1}\"", WIDTH - 24.0, HEIGHT - BOTTOM);
-        assert!(svg.contains(&expected), "{svg}");
+    fn points_are_in_proportion_and_what_cannot_be_shown_is_left_out() {
+        let points = [(0.0, 1.0), (5.0, 0.0), (5.0, 1e-2), (10.0, 1e-4)];
+        let svg = chart(vec![series("one", &points)]).to_svg();
+        let places = places(&svg, "polyline");
+        assert_eq!(places.len(), 3);
+        let middle = ((places[0].0 + places[2].0) / 2.0, (places[0].1 + places[2].1) / 2.0);
+        assert!((places[1].0 - middle.0).abs() < 0.2 && (places[1].1 - middle.1).abs() < 0.2);
         assert!(svg.contains("a &lt; b &amp; &quot;c&quot;"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
+    }
+
+    #[test]
+    fn a_band_goes_along_above_and_comes_back_below() {
+        let mut one = series("one", &[(0.0, 1.0), (1.0, 1.0)]);
+        one.band = vec![(0.5, 2.0), (0.25, 4.0)];
+        let places = places(&chart(vec![one]).to_svg(), "polygon");
+        assert_eq!(places.len(), 4);
+        let heights: Vec<f64> = places.iter().map(|place| place.1).collect();
+        // The vertical axis of a picture points down: 4 is above 2, 0.5 above 0.25.
+        assert!(heights[1] < heights[0] && heights[0] < heights[3] && heights[3] < heights[2]);
     }
 
     #[test]
@@ -273,22 +190,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_makes_room_for_itself() {
-        let width = |name: &str| {
-            let both = vec![series(name, &[(0.0, 1.0)]), series("b", &[(1.0, 2.0)])];
-            let svg = chart(both).to_svg();
-            let start = svg.find("width=\"").expect("it has a width") + 7;
-            svg[start..].split('"').next().and_then(|w| w.parse::<f64>().ok()).expect("a number")
-        };
-        assert_eq!(width("a"), WIDTH);
-        assert_eq!(width(&"a".repeat(60)), WIDTH - LEGEND + 60.0 + 60.0 * LETTER);
-    }
-
-    #[test]
     fn long_series_are_thinned_and_empty_charts_say_so() {
         let long: Vec<_> = (0..100_000).map(|k| (k as f64, 1.0 + k as f64)).collect();
         let svg = chart(vec![series("long", &long)]).to_svg();
-        assert!(svg.len() < 40_000, "{}", svg.len());
+        assert!(svg.len() < 20_000, "{}", svg.len());
         assert!(chart(vec![series("none", &[(1.0, -1.0)])]).to_svg().contains("nothing to show"));
     }
 }

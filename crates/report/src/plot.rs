@@ -24,7 +24,7 @@ impl Chart {
             }
         }
         let label = |axis: &Axis, row: usize, count: usize| {
-            let ticks = axis.ticks().into_iter().rev();
+            let ticks = axis.ticks(7).into_iter().rev();
             let mut here = ticks.filter(|(value, _)| {
                 axis.place(*value)
                     .is_some_and(|p| (0.0..=1.0).contains(&p) && place(p, count) == row)
@@ -65,6 +65,7 @@ mod tests {
         let series = |name: &str, points: &[(f64, f64)]| Series {
             name: name.into(),
             points: points.to_vec(),
+            band: Vec::new(),
         };
         let chart = Chart {
             title: "t".into(),

@@ -33,8 +33,8 @@ pub struct Asynchronous<R, O> {
     outcome: Outcome,
 }
 
-/// Who looks at the nodes after every activation.
-pub type Watching<'a, R> = dyn FnMut(Time, Traffic, &[PairwiseSgd<R>]) + 'a;
+/// Who looks at the nodes and their oracles after every activation.
+pub type Watching<'a, R, O> = dyn FnMut(Time, Traffic, &[PairwiseSgd<R>], &[O]) + 'a;
 
 /// What happened in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,11 +83,11 @@ impl<R: Real, O> Asynchronous<R, O> {
 
     /// Runs until every node has been active as often as it may; `watch` sees the time, what was
     /// sent and all nodes after every activation.
-    pub fn run(&mut self, watch: &mut Watching<'_, R>) -> Result<&Outcome, SimError> {
+    pub fn run(&mut self, watch: &mut Watching<'_, R, O>) -> Result<&Outcome, SimError> {
         while let Some(Reverse((now, activation, node))) = self.queue.pop() {
             self.finish(NodeId(node), activation);
             self.outcome.virtual_time = now;
-            watch(now, self.outcome.traffic, &self.nodes);
+            watch(now, self.outcome.traffic, &self.nodes, &self.oracles);
             self.begin(NodeId(node), activation + 1, now)?;
         }
         Ok(&self.outcome)

@@ -42,6 +42,8 @@ mod world;
 
 pub use bands::{Verdict, judge};
 pub use batch::{Outcome, Shelf, Traced, run_all, run_rest};
-pub use run::{Account, Point, Run, RunError, Trained, Watch, plan_hash, run, world_of};
+pub use run::{
+    Account, Point, Run, RunError, Spending, Spent, Trained, Watch, plan_hash, run, world_of,
+};
 pub use time::{BadTime, Time};
 pub use world::{World, WorldError};

@@ -3,10 +3,12 @@
 mod by_meeting;
 mod by_time;
 mod looks;
+mod spending;
 mod stopping;
 mod trained;
 
 pub use by_time::world_of;
+pub use spending::{Spending, Spent};
 pub use trained::{Account, Trained};
 
 use serde::{Deserialize, Serialize};
@@ -22,7 +24,7 @@ use undertone_trace::{Record, SCHEMA, hash_of};
 use crate::evaluate::{Estimate, Metrics, Paired};
 use crate::events::SimError;
 use crate::lockstep::{Halt, Lockstep, Traffic};
-use looks::Looks;
+use looks::{Looks, Seen};
 use stopping::{say_stopped, stopped};
 
 /// What came of one run. As plain data it is without what its experiment knows or what is kept in
@@ -37,6 +39,8 @@ pub struct Run {
     pub traffic: Traffic,
     /// What was measured, round 0 first.
     pub points: Vec<Point>,
+    /// What nodes had spent on the way; nothing in other repetitions than the first.
+    pub spending: Spending,
     /// What every node's ledger promises.
     pub guarantees: Vec<Guarantee>,
     /// What the algorithm's paper claims for the same noise, node by node.
@@ -248,7 +252,11 @@ impl Job<'_> {
             if !learns && looks_now {
                 looks.take(round, None, nodes.traffic(), nodes.nodes());
             }
-            if last || looks.is_done() {
+            let over = last || looks.is_done();
+            if looks_now || over {
+                looks.audit(over, &oracles);
+            }
+            if over {
                 break;
             }
             // On to the next round in which anything is looked at, or asked of averages.
@@ -265,15 +273,15 @@ impl Job<'_> {
                 .advance(next - round, &mut wirings)
                 .map_err(|source| RunError::Topology { round, source })?;
         }
-        let (points, rounds) = (looks.points, nodes.round());
-        let run = self.finish(points, rounds, nodes.traffic(), oracles.iter(), Vec::new(), watch);
+        let (seen, rounds) = (looks.seen(), nodes.round());
+        let run = self.finish(seen, rounds, nodes.traffic(), oracles.iter(), Vec::new(), watch);
         Ok(run.with_trained(self.experiment, nodes.nodes()))
     }
 
     /// The last lines of the trace, and the result.
     fn finish<'o, R: Real, S: Store + 'o>(
         &self,
-        points: Vec<Point>,
+        seen: Seen,
         rounds: u64,
         traffic: Traffic,
         oracles: impl Iterator<Item = &'o Oracle<R, S>>,
@@ -298,12 +306,13 @@ impl Job<'_> {
         notes.iter().for_each(|text| (watch.record)(Record::Note { text: text.clone() }));
         let Traffic { messages, bytes } = traffic;
         (watch.record)(Record::End { rounds, messages, bytes });
-        let (seed, trained) = (self.seed, None);
+        let (seed, Seen { points, spending }, trained) = (self.seed, seen, None);
         Run {
             seed,
             rounds,
             traffic,
             points,
+            spending,
             guarantees,
             claims,
             stopped,

@@ -41,7 +41,7 @@ fn run(steps: Steps, compute: Compute, seed: u64, budget: u64) -> (Vec<f64>, Out
     let oracles = (0..N).map(|i| (f64::from(i), budget)).collect();
     let mut network = Asynchronous::new(nodes, oracles, answer, ring(), compute, seed).unwrap();
     let mut times = Vec::new();
-    let outcome = network.run(&mut |now, _, _| times.push(now)).unwrap().clone();
+    let outcome = network.run(&mut |now, _, _, _| times.push(now)).unwrap().clone();
     assert!(times.is_sorted());
     assert_eq!(times.len() as u64, u64::from(N) * steps.rounds);
     let mut out = [0.0];

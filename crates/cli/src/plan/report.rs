@@ -30,6 +30,7 @@ impl<'a> Report<'a> {
                 .iter()
                 .filter_map(|row| Some((row.rounds as f64, pick(row)?)))
                 .collect(),
+            band: Vec::new(),
         };
         let all = [
             series("ours", |row| row.error),

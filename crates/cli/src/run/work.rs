@@ -6,11 +6,12 @@ use std::sync::Arc;
 use indicatif::{ProgressBar, ProgressStyle};
 use undertone_node::Experiment;
 use undertone_node::plan::{Plan, Variant};
-use undertone_sim::{Outcome, Verdict, judge, run_rest, world_of};
+use undertone_report::Report;
+use undertone_sim::{Outcome, judge, run_rest, world_of};
 
 use super::file::PlanFile;
 use super::records::Library;
-use super::results::Results;
+use super::results::{self, Results};
 use super::shelf::Folder;
 use crate::output;
 
@@ -36,8 +37,8 @@ pub struct Work {
 pub struct Done {
     pub plan: Plan,
     pub outcomes: Vec<Outcome>,
-    verdicts: Vec<Verdict>,
-    assumptions: Vec<String>,
+    /// For people and programs.
+    pub report: Report,
     folder: PathBuf,
     /// How many runs were there already, and how many were made.
     counts: (usize, usize),
@@ -74,17 +75,18 @@ impl Work {
         if let Some(trouble) = folder.trouble() {
             return Err(trouble);
         }
-        let verdicts = judge(&plan.expected, &outcomes);
-        let done = Done {
-            plan,
-            outcomes,
-            verdicts,
-            assumptions: library.assumptions().to_vec(),
-            folder: folder.path().to_path_buf(),
-            counts: folder.counts(),
-        };
-        done.results().write(&done.folder, file.text())?;
-        Ok(done)
+        let report = Results {
+            file,
+            set: &self.settings,
+            experiments: &experiments,
+            outcomes: &outcomes,
+            verdicts: &judge(&plan.expected, &outcomes),
+            assumptions: library.assumptions(),
+        }
+        .report();
+        results::write(folder.path(), &report)?;
+        let (counts, folder) = (folder.counts(), folder.path().to_path_buf());
+        Ok(Done { plan, outcomes, report, folder, counts })
     }
 
     fn bar(&self, name: &str) -> ProgressBar {
@@ -107,21 +109,6 @@ pub fn checked(
 }
 
 impl Done {
-    /// For people and programs.
-    pub fn results(&self) -> Results<'_> {
-        Results {
-            plan: &self.plan,
-            outcomes: &self.outcomes,
-            verdicts: &self.verdicts,
-            assumptions: &self.assumptions,
-        }
-    }
-
-    /// Whether all that was expected holds.
-    pub fn passed(&self) -> bool {
-        self.verdicts.iter().all(|verdict| verdict.passed)
-    }
-
     /// Where results are, and which were there already.
     pub fn place(&self) -> String {
         let reused = match self.counts {
@@ -129,7 +116,7 @@ impl Done {
             (found, 0) => format!(" ({found} runs were there; --fresh runs them again)"),
             (found, made) => format!(" ({found} runs were there, {made} are new)"),
         };
-        format!("results are in {}{reused}", self.folder.display())
+        format!("results are in {}{reused}", self.folder.join("report.html").display())
     }
 }
 

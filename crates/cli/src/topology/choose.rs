@@ -104,21 +104,26 @@ impl Chosen {
 
     /// Where the nodes of the picture go.
     pub fn places(&self, graph: &Graph) -> Vec<(f64, f64)> {
-        let drawn_anew =
-            matches!(self.schedule, Schedule::PerRound { .. } | Schedule::Window { .. });
-        match &self.family {
-            // Points of a round are not where those of another one are.
-            Some(Family::Geometric { .. }) if drawn_anew => spring_layout(graph),
-            Some(family) => family.layout(self.seed, graph),
-            None if matches!(
-                self.schedule,
-                Schedule::Fixed(_) | Schedule::NeighbourMatching { .. }
-            ) =>
-            {
-                spring_layout(graph)
-            }
-            None => Family::Ring { nodes: graph.n_nodes() }.layout(self.seed, graph),
+        places(&self.schedule, self.family.as_ref(), self.seed, graph)
+    }
+}
+
+/// Where the nodes of a picture go, in the unit square.
+pub fn places(
+    schedule: &Schedule,
+    family: Option<&Family>,
+    seed: u64,
+    graph: &Graph,
+) -> Vec<(f64, f64)> {
+    let drawn_anew = matches!(schedule, Schedule::PerRound { .. } | Schedule::Window { .. });
+    match family {
+        // Points of a round are not where those of another one are.
+        Some(Family::Geometric { .. }) if drawn_anew => spring_layout(graph),
+        Some(family) => family.layout(seed, graph),
+        None if matches!(schedule, Schedule::Fixed(_) | Schedule::NeighbourMatching { .. }) => {
+            spring_layout(graph)
         }
+        None => Family::Ring { nodes: graph.n_nodes() }.layout(seed, graph),
     }
 }
 

@@ -58,23 +58,24 @@ impl Job<'_> {
         let mut network = Asynchronous::new(nodes, oracles, answer, graph, world.compute, luck)?;
         let every = self.experiment.plan().evaluate.every;
         let mut looks = Looks::new(self, watch);
-        let mut look = |round, now: Time, traffic, nodes: &[PairwiseSgd<R>]| {
+        let mut look = |round, now: Time, traffic, nodes: &[PairwiseSgd<R>], oracles: &[_]| {
             let nodes: Vec<_> = nodes.iter().map(Paired).collect();
             looks.take(round, Some(now.seconds()), traffic, &nodes);
+            looks.audit(round == steps.rounds, oracles);
         };
-        look(0, Time::ZERO, network.traffic(), network.nodes());
+        look(0, Time::ZERO, network.traffic(), network.nodes(), network.oracles());
         let mut activations = 0;
-        let outcome = network.run(&mut |now, traffic, nodes| {
+        let outcome = network.run(&mut |now, traffic, nodes, oracles| {
             activations += 1;
             let rounds = activations / n_nodes;
             let whole = activations % n_nodes == 0;
             if whole && (rounds.is_multiple_of(every) || rounds == steps.rounds) {
-                look(rounds, now, traffic, nodes);
+                look(rounds, now, traffic, nodes, oracles);
             }
         })?;
         let (notes, traffic) = (notes(outcome), outcome.traffic);
-        let (points, oracles) = (looks.points, network.oracles());
-        let run = self.finish(points, steps.rounds, traffic, oracles.iter(), notes, watch);
+        let (seen, oracles) = (looks.seen(), network.oracles());
+        let run = self.finish(seen, steps.rounds, traffic, oracles.iter(), notes, watch);
         let nodes: Vec<_> = network.nodes().iter().map(Paired).collect();
         Ok(run.with_trained(self.experiment, &nodes))
     }

@@ -70,9 +70,11 @@ impl Job<'_> {
             let time = Some(events.now().seconds());
             if answers == n_nodes && looks.points.is_empty() {
                 looks.take(0, time, carried(events.flow()), events.protocols());
+                looks.audit(false, events.oracles());
             }
             if mixed == next * n_nodes && !looks.points.is_empty() {
                 looks.take(next, time, carried(events.flow()), events.protocols());
+                looks.audit(false, events.oracles());
                 next += plan.evaluate.every;
             }
             if looks.is_done() {
@@ -85,9 +87,10 @@ impl Job<'_> {
             let time = Some(outcome.virtual_time.seconds());
             looks.take(done, time, carried(events.flow()), events.protocols());
         }
+        looks.audit(true, events.oracles());
         let notes = notes(&outcome, looks.is_done());
-        let (points, flow) = (looks.points, carried(outcome.flow));
-        let run = self.finish(points, done, flow, events.oracles(), notes, watch);
+        let (seen, flow) = (looks.seen(), carried(outcome.flow));
+        let run = self.finish(seen, done, flow, events.oracles(), notes, watch);
         Ok(run.with_trained(self.experiment, events.protocols()))
     }
 }

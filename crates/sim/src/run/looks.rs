@@ -1,8 +1,11 @@
 //! The all-seeing observer of a run, who looks now and then.
 
+use undertone_node::Oracle;
+use undertone_privacy::ledger::Store;
 use undertone_real::Real;
 use undertone_trace::Record;
 
+use super::spending::{Follower, Spending};
 use super::{Job, Point, Watch};
 use crate::evaluate::{Estimate, Evaluator};
 use crate::lockstep::Traffic;
@@ -16,6 +19,13 @@ pub(super) struct Looks<'w, 'a> {
     /// The metric that decides when to stop.
     first: &'static str,
     watch: &'w mut Watch<'a>,
+    follower: Follower,
+}
+
+/// What there was to see.
+pub(super) struct Seen {
+    pub(super) points: Vec<Point>,
+    pub(super) spending: Spending,
 }
 
 impl<'w, 'a> Looks<'w, 'a> {
@@ -28,7 +38,23 @@ impl<'w, 'a> Looks<'w, 'a> {
             rounds: plan.run.rounds,
             first: plan.evaluate.metrics[0].name(),
             watch,
+            follower: Follower::new(job),
         }
+    }
+
+    /// Looks at the ledgers, beside [`take`](Self::take).
+    pub(super) fn audit<'o, R, S, I>(&mut self, last: bool, oracles: I)
+    where
+        R: Real + 'o,
+        S: Store + 'o,
+        I: IntoIterator<Item = &'o Oracle<R, S>>,
+    {
+        let Some(point) = self.points.last() else { return };
+        self.follower.look(point.round, point.time, last, oracles.into_iter());
+    }
+
+    pub(super) fn seen(self) -> Seen {
+        Seen { points: self.points, spending: self.follower.spending }
     }
 
     pub(super) fn take<'n, P, R, I>(
