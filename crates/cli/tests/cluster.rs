@@ -3,73 +3,36 @@
 #![cfg(feature = "net")]
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+#[path = "cluster/plans.rs"]
+mod plans;
 #[path = "cluster/simulated.rs"]
 mod simulated;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use plans::{CONSENSUS, LEARNING, plan};
 use serde_json::Value;
 
-const CONSENSUS: &str = r#"name = "consensus"
-seed = 7
+const ROUNDS: u64 = 12;
 
-[network]
-nodes = 8
-schedule = "exponential"
-
-[data]
-source = "uniform"
-low = -1.0
-high = 1.0
-dimension = 3
-
-[algorithm]
-name = "push-sum"
-
-[privacy]
-epsilon = 1.0
-delta = 1e-5
-clip = { clip = "box", radius = 1.0 }
-noise = "sound"
-
-[run]
-rounds = 12
-precision = "f64"
-
-[evaluate]
-metrics = ["mean-error"]
-"#;
-
-const LEARNING: &str = r#"name = "learning"
-seed = 7
-
-[network]
-nodes = 8
-schedule = "exponential"
-
+/// Over a ring: PR-ADMM needs an undirected graph.
+const ADMM: &str = r#"
 [data]
 source = "census"
 records = 800
 
 [model]
 kind = "logistic"
-intercept = true
 
 [algorithm]
-name = "priv-sgp"
-step = 2.0
-batch = 10
-sampling = "poisson"
+name = "pr-admm-periodic"
+admm = { penalty = 0.05, ridge = 1e-3, period = 3, ratio = 0.8 }
 
 [privacy]
 delta = 1e-5
 clip = 1.0
-noise = { sigma = 0.5 }             # given, not searched for: eight processes would all search
-
-[run]
-rounds = 12
-precision = "f32"
+noise = { sigma = 0.1 }
 
 [evaluate]
 metrics = ["loss"]
@@ -108,7 +71,7 @@ fn refused(folder: &Path, arguments: &[&str], words: &[&str]) {
 
 /// Invariant I9: eight processes end in the bits of the simulator, and so do their ledgers; and
 /// every message that was heard is one that its sender's ledger had paid for (invariant I12).
-fn agrees(test: &str, plan: &str) {
+fn agrees(test: &str, plan: &str, hearers: u64) {
     let folder = folder(test);
     std::fs::write(folder.join("plan.toml"), plan).unwrap();
     let arguments = ["cluster", "plan.toml", "--test-seed", "--json", "--dir", "nodes"];
@@ -131,18 +94,24 @@ fn agrees(test: &str, plan: &str) {
     verify.extend(stores.iter().map(String::as_str));
     let verified = json(&folder, &verify);
     assert_eq!(verified["verified"], true);
-    // Everybody is heard by one other in each of the twelve rounds.
-    assert_eq!(verified["messages-compared"], 8 * 12);
+    assert_eq!(verified["messages-compared"], 8 * ROUNDS * hearers);
 }
 
 #[test]
 fn a_consensus_of_eight_processes_has_the_bits_of_the_simulator() {
-    agrees("consensus", CONSENSUS);
+    agrees("consensus", &plan(CONSENSUS, 8, ROUNDS, "f64"), 1);
 }
 
 #[test]
 fn learning_by_eight_processes_has_the_bits_of_the_simulator() {
-    agrees("learning", LEARNING);
+    agrees("learning", &plan(LEARNING, 8, ROUNDS, "f32"), 1);
+}
+
+#[test]
+fn admm_of_eight_processes_has_the_bits_of_the_simulator() {
+    let ring = "schedule = \"fixed\"\ntopology = { family = \"ring\" }";
+    let plan = plan(ADMM, 8, ROUNDS, "f64").replace("schedule = \"exponential\"", ring);
+    agrees("admm", &plan, 2);
 }
 
 /// A network by hand, with own numbers and noise from the operating system: nothing secret is
@@ -151,8 +120,7 @@ fn learning_by_eight_processes_has_the_bits_of_the_simulator() {
 #[test]
 fn a_network_by_hand() {
     let folder = folder("by_hand");
-    let plan = CONSENSUS.replace("nodes = 8", "nodes = 2");
-    std::fs::write(folder.join("plan.toml"), plan).unwrap();
+    std::fs::write(folder.join("plan.toml"), plan(CONSENSUS, 2, ROUNDS, "f64")).unwrap();
     let network = |words: &[&str]| json(&folder, &[&["network"], words, &["--json"]].concat());
     network(&["init", "plan.toml"]);
     refused(&folder, &["network", "init", "plan.toml"], &["there already"]);

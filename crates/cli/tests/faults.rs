@@ -4,6 +4,8 @@
 #![cfg(all(feature = "net", unix))]
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+#[path = "cluster/plans.rs"]
+mod plans;
 #[path = "cluster/simulated.rs"]
 mod simulated;
 #[path = "faults/town.rs"]
@@ -12,58 +14,8 @@ mod town;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use plans::{CONSENSUS, LEARNING, plan};
 use town::{Bits, Town};
-
-const CONSENSUS: &str = r#"
-[data]
-source = "uniform"
-low = -1.0
-high = 1.0
-dimension = 3
-
-[algorithm]
-name = "push-sum"
-
-[privacy]
-epsilon = 1.0
-delta = 1e-5
-clip = { clip = "box", radius = 1.0 }
-noise = "sound"
-
-[evaluate]
-metrics = ["mean-error"]
-"#;
-
-const LEARNING: &str = r#"
-[data]
-source = "census"
-records = 4000
-
-[model]
-kind = "logistic"
-intercept = true
-
-[algorithm]
-name = "priv-sgp"
-step = 2.0
-batch = 10
-sampling = "poisson"
-
-[privacy]
-delta = 1e-5
-clip = 1.0
-noise = { sigma = 0.5 }             # given, not searched for: every restart would search again
-
-[evaluate]
-metrics = ["loss"]
-"#;
-
-fn plan(body: &str, nodes: u32, rounds: u64, precision: &str) -> String {
-    format!(
-        "name = \"faults\"\nseed = 7\n[network]\nnodes = {nodes}\nschedule = \"exponential\"\n\
-         [run]\nrounds = {rounds}\nprecision = \"{precision}\"\n{body}"
-    )
-}
 
 /// Random nodes are killed at random instants, 200 times over a run. In the end estimates and
 /// ledgers have the bits of a run that nothing happened to: so nothing was released without its
@@ -142,8 +94,9 @@ fn a_store_that_was_cut_or_torn_is_refused() {
     let mut bits = Bits(5);
     let (mut refused, mut unharmed) = (0, 0);
     for k in 0..60 {
+        let is_cut = k % 2 == 0;
         let mut bytes = whole.clone();
-        if k % 2 == 0 {
+        if is_cut {
             bytes.truncate(1 + bits.below(whole.len() as u64 - 1) as usize);
         } else {
             // A page of the disk that was written in part.
@@ -161,12 +114,11 @@ fn a_store_that_was_cut_or_torn_is_refused() {
                 refused += 1;
             }
             // The place held nothing: the node has finished and waits for a peer that is gone.
-            Some(124) => unharmed += 1,
+            Some(124) if !is_cut => unharmed += 1,
             other => panic!("exit {other:?}: {said}"),
         }
     }
     println!("torn and cut stores: {refused} refused, {unharmed} hit a place that holds nothing");
-    assert!(refused >= 30, "every cut is found");
 }
 
 /// Two halves in network namespaces of their own, and a cable between them that is pulled for

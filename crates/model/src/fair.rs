@@ -10,5 +10,5 @@ mod polynomial;
 mod statistics;
 
 pub use groups::{Estimate, Groups};
-pub use polynomial::{Polynomial, logistic_regression};
+pub use polynomial::Polynomial;
 pub use statistics::{Coefficients, Norm, Statistics};

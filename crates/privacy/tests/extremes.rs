@@ -13,20 +13,24 @@ fn round(q: f64, sigma: f64) -> Event {
     noise.poisson_sampled(Probability::new(q).unwrap())
 }
 
+// One test for each adjacency, so that two cores share the work.
 #[test]
-fn every_corner_gives_an_ordered_answer() {
+fn every_corner_gives_an_ordered_answer_when_a_record_is_added_or_removed() {
+    every_corner(Adjacency::AddRemove);
+}
+
+#[test]
+fn every_corner_gives_an_ordered_answer_when_a_record_is_replaced() {
+    every_corner(Adjacency::Replace);
+}
+
+fn every_corner(adjacency: Adjacency) {
     for q in [0.0, 1e-9, 0.01, 0.999, 1.0] {
         for sigma in [1e-3, 0.5, 1e6] {
             for times in [1, 1_000_000_000] {
                 for delta in [1e-18, 1e-3] {
-                    for adjacency in [Adjacency::AddRemove, Adjacency::Replace] {
-                        check(
-                            &round(q, sigma).repeated(times),
-                            adjacency,
-                            delta,
-                            (q, sigma, times),
-                        );
-                    }
+                    let run = round(q, sigma).repeated(times);
+                    check(&run, adjacency, delta, (q, sigma, times));
                 }
             }
         }
@@ -36,9 +40,13 @@ fn every_corner_gives_an_ordered_answer() {
 fn check(run: &Event, adjacency: Adjacency, delta: f64, case: (f64, f64, u64)) {
     let at = Delta::new(delta).unwrap();
     let best = Accountant::Best.epsilon(run, adjacency, at).unwrap();
-    assert!(!best.epsilon.get().is_nan(), "{case:?} {delta} {adjacency}");
     assert!(best.epsilon.get().is_finite(), "{case:?} {delta} {adjacency}");
-    let Ok(pld) = Accountant::Pld.epsilon(run, adjacency, at) else { return };
+    // Often the best is the loss distribution's own answer, which takes a second to compute.
+    let pld = match best.accountant {
+        Accountant::Pld => Ok(best.clone()),
+        _ => Accountant::Pld.epsilon(run, adjacency, at),
+    };
+    let Ok(pld) = pld else { return };
     let (low, high) = (pld.epsilon_lower.map_or(0.0, |e| e.get()), pld.epsilon.get());
     assert!(low <= high && low <= best.epsilon.get(), "{case:?} {delta} {adjacency}: {low} {high}");
 }

@@ -105,6 +105,9 @@ impl<'a> Report<'a> {
             let spent = format!("({epsilon}, {delta}) of every budget went into the estimate");
             facts.push(("charged", spent));
             facts.push(("estimate", estimated.guarantee.clone()));
+            let seed = "comes from the plan's seed, and hides nothing from whoever knows that; \
+                        another estimate of the same records costs again";
+            facts.push(("its noise", seed.into()));
         }
         facts
     }

@@ -1,10 +1,6 @@
 //! Quadratic objectives with a penalty, and their minimisers.
 
-use undertone_real::Real;
-
 use super::eigen;
-use crate::dataset::{Dataset, Target};
-use crate::row::Row;
 
 /// `linear . w + w' quadratic w`, and a covariance to be made small: means over records.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,46 +50,6 @@ impl Polynomial {
     }
 }
 
-/// Logistic regression itself, without privacy: the minimiser of the mean loss and
-/// `ridge |w|^2`, by Newton's steps. Panics if records have no signs.
-pub fn logistic_regression<R: Real>(data: &Dataset<R>, ridge: f64) -> Vec<f64> {
-    let (d, n) = (data.width(), data.records().max(1) as f64);
-    let mut w = vec![0.0; d];
-    for _ in 0..STEPS {
-        let mut gradient: Vec<f64> = w.iter().map(|w| 2.0 * ridge * w).collect();
-        let mut curvature = vec![0.0; d * d];
-        for record in 0..data.records() {
-            let Target::Sign(sign) = data.target(record) else { panic!("labels are signs") };
-            let row: Vec<(usize, f64)> = Row::of(data, record)
-                .stored()
-                .map(|(k, v)| (k, v.to_f64()))
-                .filter(|(_, v)| *v != 0.0)
-                .collect();
-            let score: f64 = row.iter().map(|(k, v)| w[*k] * v).sum();
-            let chance = 1.0 / (1.0 + libm::exp(-score));
-            let y = if sign > R::ZERO { 1.0 } else { 0.0 };
-            for (i, u) in &row {
-                gradient[*i] += (chance - y) * u / n;
-                for (j, v) in &row {
-                    // The minimiser below is of w'Mw, whose second derivative is twice M.
-                    curvature[i * d + j] += 0.5 * chance * (1.0 - chance) * u * v / n;
-                }
-            }
-        }
-        let length = dot(&gradient, &gradient).sqrt();
-        let step = Polynomial { linear: gradient, quadratic: curvature, covariance: None };
-        let step = step.minimiser(0.0, 0.0, ridge);
-        w.iter_mut().zip(&step).for_each(|(w, step)| *w += step);
-        if length < 1e-9 {
-            break;
-        }
-    }
-    w
-}
-
-/// Newton's method needs fewer than ten here.
-const STEPS: usize = 30;
-
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
@@ -101,7 +57,6 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::census;
 
     fn near(found: &[f64], expected: &[f64]) {
         let close = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-10);
@@ -156,19 +111,5 @@ mod tests {
         near(&p.minimiser(0.0, 0.0, 0.5), &[-0.2, -1.0]);
         // Without a ridge there is no minimum along the second direction, so it is left alone.
         near(&p.minimiser(0.0, 0.0, 0.0), &[-0.25, 0.0]);
-    }
-
-    #[test]
-    fn logistic_regression_ends_where_the_gradient_is_zero() {
-        let data = census::<f64>(3, 2000, 1.0);
-        let w = logistic_regression(&data, 1e-3);
-        let mut gradient: Vec<f64> = w.iter().map(|w| 2e-3 * w).collect();
-        for record in 0..data.records() {
-            let row = data.dense_row(record).unwrap();
-            let Target::Sign(sign) = data.target(record) else { unreachable!() };
-            let slope = -sign / (1.0 + (sign * dot(row, &w)).exp()) / 2000.0;
-            gradient.iter_mut().zip(row).for_each(|(g, x)| *g += slope * x);
-        }
-        assert!(dot(&gradient, &gradient).sqrt() < 1e-9);
     }
 }
