@@ -29,7 +29,7 @@ pub fn messages_per_second(folder: &Path, bytes: usize, rounds: u64) -> f64 {
         if round == rounds {
             break;
         }
-        std::thread::sleep(Duration::from_micros(200));
+        std::thread::sleep(Duration::from_millis(2));
     }
     let (round, since) = first.expect("there are rounds");
     let seconds = since.elapsed().as_secs_f64();
