@@ -259,3 +259,64 @@ fn sigterm_stops_and_a_restart_goes_on() {
     let outcomes = town.finish(children, Duration::from_secs(120));
     town.agrees_with_the_simulator(&outcomes);
 }
+
+/// A node that is stopped for four seconds is skipped by rule: the others go on at their deadlines,
+/// and it comes back to their round without a new budget.
+#[test]
+#[ignore = "long; cargo xtask test --net"]
+fn a_slow_node_is_skipped_by_rule_and_comes_back() {
+    let body = CONSENSUS.replace("push-sum", "running-sum")
+        + "\n[rounds]\ndeadline = 0.25\nquorum = 0.5\nwitnesses = 1\n";
+    let plan = plan(&body, 4, 4000, "f64").replace(
+        "schedule = \"exponential\"",
+        "schedule = \"fixed\"\ntopology = { family = \"complete\" }",
+    );
+    let town = Town::new("slow", &plan, &|port| format!("/ip4/127.0.0.1/tcp/{port}"));
+    let children: Vec<_> = (0..town.nodes).map(|node| town.spawn(node, &[])).collect();
+    let signal = |name: &str| {
+        let mut kill = Command::new("kill");
+        assert!(kill.args([name, &children[3].id().to_string()]).status().unwrap().success());
+    };
+    let start = Instant::now();
+    while town.rounds().iter().any(|round| *round < 5) {
+        assert!(start.elapsed() < Duration::from_secs(120), "they do not begin");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    signal("-STOP");
+    std::thread::sleep(Duration::from_secs(1));
+    let before = town.rounds();
+    std::thread::sleep(Duration::from_secs(3));
+    let after = town.rounds();
+    signal("-CONT");
+    assert!((0..3).all(|node| after[node] > before[node]), "{before:?}, then {after:?}");
+    assert_eq!(after[3], before[3]);
+    let outcomes = town.finish(children, Duration::from_secs(300));
+    for outcome in &outcomes {
+        assert_eq!(outcome["status"]["round"], 4000);
+        assert_eq!(outcome["guarantee"]["debits"], 1);
+    }
+    let skipped = after[0] - before[0];
+    println!("a stopped node: the others went on for {skipped} rounds, and it came back to them");
+}
+
+#[test]
+#[ignore = "long; cargo xtask test --net"]
+fn eight_processes_over_quic_have_the_bits_of_the_simulator() {
+    if !cfg!(feature = "quic") {
+        println!("QUIC: skipped, built without it");
+        return;
+    }
+    for (name, body, precision) in [("consensus", CONSENSUS, "f64"), ("learning", LEARNING, "f32")]
+    {
+        let plan = plan(body, 8, 40, precision);
+        let town = Town::new(&format!("quic-{name}"), &plan, &|port| {
+            format!("/ip4/127.0.0.1/udp/{port}/quic-v1")
+        });
+        let start = Instant::now();
+        let children: Vec<_> = (0..8).map(|node| town.spawn(node, &[])).collect();
+        let outcomes = town.finish(children, Duration::from_secs(120));
+        let compared = town.agrees_with_the_simulator(&outcomes);
+        let seconds = start.elapsed().as_secs_f64();
+        println!("{name} over QUIC: 40 rounds in {seconds:.0} s, {compared} messages agree");
+    }
+}

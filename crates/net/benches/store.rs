@@ -41,15 +41,17 @@ fn commit(name: &str, bytes: usize) {
     let header = Header { node: 0, budget, adjacency, unit, filter };
     let about = About { node: 0, key: identity.public(), network: [0; 32], header };
     let mut store = Store::open(&path, &identity, &about, &[0; 32]).expect("a new file");
-    let payload = vec![7; bytes];
+    let payload = bytes::Bytes::from(vec![7; bytes]);
     let start = Instant::now();
     for round in 0..TIMES {
         let statement = Statement::sign(&identity, &[0; 32], 0, round, (0, [0; 32]), &payload);
-        let heard = |from| Event::Heard { from, payload: payload.clone() };
+        let heard = |from| Event::Heard { from, round, digest: statement.digest };
         let sent = Event::Sent { round, debits: 0, digest: statement.digest };
         let batch = Batch {
             events: vec![heard(1), heard(2), sent],
             outgoing: Some(Outgoing { hearers: vec![1, 2], statement, payload: payload.clone() }),
+            taken: [1, 2].map(|from| (from, round, payload.clone())).to_vec(),
+            forgotten: round.checked_sub(1).iter().flat_map(|r| [(1, *r), (2, *r)]).collect(),
             settled: round.checked_sub(1).into_iter().collect(),
             ..Batch::default()
         };

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{mpsc, oneshot, watch};
 use undertone_node::{Oracle, Visitor};
@@ -143,7 +144,7 @@ struct Node<'a, P, R: Real> {
     /// Peers that said goodbye after the last round.
     gone: BTreeSet<u32>,
     /// Messages too far ahead, at most one a peer: the session waits for the verdict.
-    parked: Vec<(u32, Statement, Vec<u8>, oneshot::Sender<Verdict>)>,
+    parked: Vec<(u32, Statement, Bytes, oneshot::Sender<Verdict>)>,
     /// When the present round is over.
     timer: Option<(u64, Instant)>,
     /// The deadline has passed, but a quorum is missing.
@@ -236,7 +237,7 @@ impl<P: Synchronous<R>, R: Real> Node<'_, P, R> {
         &mut self,
         peer: u32,
         statement: Statement,
-        payload: Vec<u8>,
+        payload: Bytes,
         verdict: oneshot::Sender<Verdict>,
     ) -> Result<(), NodeError> {
         match self.engine.hear(peer, &statement, &payload)? {
@@ -339,7 +340,8 @@ impl<P: Synchronous<R>, R: Real> Node<'_, P, R> {
     fn status(&self, phase: Option<Phase>) -> Status {
         let (counters, guarantee) = (&self.setup.counters, self.engine.guarantee());
         let (round, rounds) = (self.engine.round(), self.setup.n_rounds);
-        let epsilon = guarantee.epsilon.get();
+        // In test mode the noise comes from a public seed and hides nothing.
+        let epsilon = Some(guarantee.epsilon.get()).filter(|_| self.setup.test_seed.is_none());
         let phase = phase.unwrap_or(match () {
             () if self.engine.is_finished() => Phase::Settling,
             () if self.engine.is_held() => Phase::Joining,
@@ -360,7 +362,7 @@ impl<P: Synchronous<R>, R: Real> Node<'_, P, R> {
             bytes_out: counters.bytes_out.get(),
             debits: guarantee.debits,
             spent: guarantee.spent,
-            epsilon: epsilon.is_finite().then_some(epsilon),
+            epsilon: epsilon.filter(|epsilon| epsilon.is_finite()),
             delta: guarantee.delta.get(),
             seconds: self.started.elapsed().as_secs_f64(),
             seconds_left: pace.map(|pace| pace * (rounds - round) as f64),

@@ -2,6 +2,7 @@
 //!
 //! Everything that may leave the node goes through `Engine::send`, which commits first.
 
+mod checkpoint;
 mod hear;
 mod neighbours;
 mod replay;
@@ -9,6 +10,7 @@ mod terms;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bytes::Bytes;
 use undertone_graph::NodeId;
 use undertone_node::Oracle;
 use undertone_privacy::ledger::{Guarantee, Store as LedgerStore};
@@ -25,6 +27,7 @@ use crate::journal::Event;
 use crate::statement::Statement;
 use crate::store::{About, Batch, Outgoing, Reader, Store};
 
+pub use checkpoint::Keep;
 pub use hear::Heard;
 pub use neighbours::{Neighbours, neighbours};
 pub use terms::{Effect, EngineError, Setup};
@@ -51,6 +54,8 @@ pub struct Engine<P, R: Real> {
     batch: Batch,
     /// Up to which round peers are told, after the next commit, that their messages are stored.
     owed: BTreeMap<u32, u64>,
+    /// Messages in the store since the last checkpoint.
+    kept: checkpoint::Kept,
     /// Promised messages, and who has not acknowledged them.
     promised: BTreeMap<u64, BTreeSet<u32>>,
     /// The digests of all rounds that were sent.
@@ -103,6 +108,7 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
             fed: 0,
             batch: Batch::default(),
             owed: BTreeMap::new(),
+            kept: checkpoint::Kept::default(),
             sent: BTreeMap::new(),
             held: None,
             hearers: neighbours.hearers,
@@ -218,6 +224,7 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         while let Some(output) = self.machine.poll() {
             match output {
                 Output::Begin { round } => {
+                    self.checkpoint_if_due();
                     let wiring = self.wirings.at(round)?;
                     self.machine.handle(Input::Wiring { round, wiring });
                 }
@@ -270,7 +277,7 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
 
     /// The only way out: everything is durable before the driver hears of it (invariant I12).
     fn send(&mut self, message: &Message<R>) -> Result<(), EngineError> {
-        let (round, payload) = (message.round(), wire::encode(message));
+        let (round, payload) = (message.round(), Bytes::from(wire::encode(message)));
         if self.is_replaying() {
             return self.resend(round, &payload);
         }

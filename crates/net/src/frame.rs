@@ -137,6 +137,18 @@ pub fn limit(payload: usize) -> usize {
     SMALL.max(1 + STATEMENT + payload)
 }
 
+/// Bytes of a message's frame before the message, after the length.
+pub(crate) const HEAD: usize = 1 + STATEMENT;
+
+/// The frame of a message of so many bytes, before its bytes.
+pub(crate) fn message_head(statement: &Statement, payload: usize) -> [u8; PREFIX + HEAD] {
+    let mut head = [0; PREFIX + HEAD];
+    head[..PREFIX].copy_from_slice(&((HEAD + payload) as u32).to_le_bytes());
+    head[PREFIX] = MESSAGE;
+    head[PREFIX + 1..].copy_from_slice(&statement.encode());
+    head
+}
+
 impl Frame {
     /// With its length.
     pub fn encode(&self) -> Vec<u8> {
@@ -161,10 +173,7 @@ impl Frame {
                 }
             }
             Self::Message { statement, payload } => {
-                bytes.reserve(1 + STATEMENT + payload.len());
-                bytes.push(MESSAGE);
-                bytes.extend(statement.encode());
-                bytes.extend(payload);
+                return [&message_head(statement, payload.len())[..], payload].concat();
             }
             Self::Refusal(refusal) => bytes.extend([REFUSAL, refusal.code()]),
             Self::Status { round } => {
@@ -175,6 +184,17 @@ impl Frame {
         let length = (bytes.len() - PREFIX) as u32;
         bytes[..PREFIX].copy_from_slice(&length.to_le_bytes());
         bytes
+    }
+
+    /// From the first [`HEAD`] bytes after the length and the rest, which a message keeps as it is,
+    /// for it may be large.
+    pub(crate) fn from_parts(head: &[u8], rest: Vec<u8>) -> Result<Self, FrameError> {
+        match head.first_chunk::<HEAD>() {
+            Some([MESSAGE, statement @ ..]) => {
+                Ok(Self::Message { statement: Statement::decode(statement), payload: rest })
+            }
+            _ => Self::decode(&[head, &rest].concat()),
+        }
     }
 
     /// From the bytes after the length, which the reader has bounded.
@@ -269,6 +289,8 @@ mod tests {
             let (length, rest) = bytes.split_first_chunk::<PREFIX>().unwrap();
             assert_eq!(u32::from_le_bytes(*length) as usize, rest.len());
             assert!(rest.len() <= limit(3));
+            let (head, body) = rest.split_at(rest.len().min(HEAD));
+            assert_eq!(Frame::from_parts(head, body.to_vec()), Ok(frame.clone()));
             assert_eq!(Frame::decode(rest), Ok(frame));
         }
     }

@@ -7,17 +7,28 @@
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// The state of the algorithm was kept: what came before is not needed to come back to it.
+    Checkpoint {
+        /// The round that begins with it.
+        round: u64,
+        /// Debits of the ledger.
+        debits: u64,
+        /// Of its bytes.
+        digest: [u8; 32],
+    },
     /// The time for a round was over.
     Deadline {
         /// Which.
         round: u64,
     },
-    /// A message was taken in.
+    /// A message was taken in; its bytes are kept beside the journal.
     Heard {
         /// From whom.
         from: u32,
-        /// Its bytes.
-        payload: Vec<u8>,
+        /// Its round.
+        round: u64,
+        /// Of its bytes.
+        digest: [u8; 32],
     },
     /// A question was answered with a refusal and without the oracle: its round was over.
     Passed {
@@ -40,6 +51,7 @@ pub enum Event {
     },
 }
 
+const CHECKPOINT: u8 = 6;
 const DEADLINE: u8 = 1;
 const HEARD: u8 = 2;
 const PASSED: u8 = 3;
@@ -54,7 +66,12 @@ impl Event {
             Self::Deadline { round } => numbered(DEADLINE, round),
             Self::Passed { round } => numbered(PASSED, round),
             Self::Rejoin { round } => numbered(REJOIN, round),
-            Self::Heard { from, payload } => [&[HEARD][..], &from.to_le_bytes(), payload].concat(),
+            Self::Heard { from, round, digest } => {
+                [&[HEARD][..], &from.to_le_bytes(), &round.to_le_bytes(), digest].concat()
+            }
+            Self::Checkpoint { round, debits, digest } => {
+                [&numbered(CHECKPOINT, round)[..], &debits.to_le_bytes(), digest].concat()
+            }
             Self::Sent { round, debits, digest } => {
                 [&numbered(SENT, round)[..], &debits.to_le_bytes(), digest].concat()
             }
@@ -70,14 +87,20 @@ impl Event {
             PASSED => Some(Self::Passed { round: round()? }),
             REJOIN => Some(Self::Rejoin { round: round()? }),
             HEARD => {
-                let (from, payload) = body.split_first_chunk::<4>()?;
-                Some(Self::Heard { from: u32::from_le_bytes(*from), payload: payload.to_vec() })
+                let (from, rest) = body.split_first_chunk::<4>()?;
+                let (round, digest) = rest.split_first_chunk::<8>()?;
+                let (from, round) = (u32::from_le_bytes(*from), u64::from_le_bytes(*round));
+                Some(Self::Heard { from, round, digest: digest.try_into().ok()? })
             }
-            SENT => {
+            CHECKPOINT | SENT => {
                 let (round, rest) = body.split_first_chunk::<8>()?;
                 let (debits, digest) = rest.split_first_chunk::<8>()?;
                 let (round, debits) = (u64::from_le_bytes(*round), u64::from_le_bytes(*debits));
-                Some(Self::Sent { round, debits, digest: digest.try_into().ok()? })
+                let digest = digest.try_into().ok()?;
+                Some(match kind {
+                    SENT => Self::Sent { round, debits, digest },
+                    _ => Self::Checkpoint { round, debits, digest },
+                })
             }
             _ => None,
         }
@@ -96,17 +119,17 @@ mod tests {
     #[test]
     fn events_are_read_back_and_other_bytes_refused() {
         for event in [
+            Event::Checkpoint { round: 1, debits: 2, digest: [3; 32] },
             Event::Deadline { round: 1 },
-            Event::Heard { from: 2, payload: vec![3, 4] },
+            Event::Heard { from: 2, round: 3, digest: [4; 32] },
             Event::Passed { round: 5 },
             Event::Rejoin { round: 6 },
             Event::Sent { round: 7, debits: 8, digest: [9; 32] },
         ] {
             let bytes = event.encode();
             assert_eq!(Event::decode(&bytes), Some(event.clone()));
-            let heard = matches!(event, Event::Heard { .. });
-            assert!(heard || Event::decode(&bytes[..bytes.len() - 1]).is_none());
-            assert!(heard || Event::decode(&[&bytes[..], &[0]].concat()).is_none());
+            assert!(Event::decode(&bytes[..bytes.len() - 1]).is_none());
+            assert!(Event::decode(&[&bytes[..], &[0]].concat()).is_none());
         }
         assert_eq!(Event::decode(&[]), None);
         assert_eq!(Event::decode(&[99, 0, 0, 0, 0, 0, 0, 0, 0]), None);

@@ -19,7 +19,7 @@ mod swarm;
 
 pub use counters::{Counter, Counters};
 pub use driver::{NodeError, Options, Outcome, Phase, Run, Status};
-pub use engine::{AHEAD, Effect, Engine, EngineError, Heard, Neighbours, Setup, neighbours};
+pub use engine::{AHEAD, Effect, Engine, EngineError, Heard, Keep, Neighbours, Setup, neighbours};
 pub use identity::{BadHex, Identity, IdentityError, PublicKey, Signature, hex};
 pub use libp2p::Multiaddr;
 pub use network::{Member, Network, NetworkError, NetworkFile, Peer, plan_hash};

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use crate::counters::Counters;
-use crate::frame::{Frame, FrameError, Hello, PREFIX, Refusal, SMALL, VERSION, limit};
+use crate::frame::{self, Frame, FrameError, Hello, PREFIX, Refusal, SMALL, VERSION, limit};
 use crate::network::Network;
 use crate::statement::Statement;
 use crate::store::Reader;
@@ -19,7 +20,7 @@ pub(crate) enum Report {
     /// A handshake succeeded; a later session of the same peer has a higher number.
     Up { peer: u32, session: u64, hello: Hello },
     /// A message. The session reads on when it has the verdict.
-    Message { peer: u32, statement: Statement, payload: Vec<u8>, verdict: Reply },
+    Message { peer: u32, statement: Statement, payload: Bytes, verdict: Reply },
     /// The peer has stored all up to a round.
     Acked { peer: u32, round: u64 },
     /// The peer is in this round.
@@ -169,6 +170,7 @@ async fn read<I: AsyncRead + Unpin>(
         let report = match frame {
             Frame::Message { statement, payload } => {
                 let (verdict, decision) = oneshot::channel();
+                let payload = Bytes::from(payload);
                 let report = Report::Message { peer, statement, payload, verdict };
                 if reports.send(report).await.is_err() {
                     return Ok(());
@@ -225,8 +227,8 @@ async fn write<O: AsyncWrite + Unpin>(
             let round = outgoing.statement.round;
             cursor = round + 1;
             flight.push_back(round);
-            let frame = Frame::Message { statement: outgoing.statement, payload: outgoing.payload };
-            if write_frame(output, &frame, &board.counters).await.is_err() {
+            let head = frame::message_head(&outgoing.statement, outgoing.payload.len());
+            if put(output, &head, &outgoing.payload, &board.counters).await.is_err() {
                 return Ok(());
             }
             board.counters.sent.add(1);
@@ -251,10 +253,19 @@ async fn write_frame<O: AsyncWrite + Unpin>(
     frame: &Frame,
     counters: &Counters,
 ) -> Result<(), End> {
-    let bytes = frame.encode();
-    counters.bytes_out.add(bytes.len() as u64);
+    put(output, &frame.encode(), &[], counters).await
+}
+
+async fn put<O: AsyncWrite + Unpin>(
+    output: &mut O,
+    head: &[u8],
+    body: &[u8],
+    counters: &Counters,
+) -> Result<(), End> {
+    counters.bytes_out.add((head.len() + body.len()) as u64);
     let written = timeout(FRAME, async {
-        output.write_all(&bytes).await?;
+        output.write_all(head).await?;
+        output.write_all(body).await?;
         output.flush().await
     });
     // A peer that takes nothing is gone; that is no fault of its messages.
@@ -274,11 +285,16 @@ async fn read_frame<I: AsyncRead + Unpin>(
     if length > limit {
         return Err(Err(Refusal::Oversized));
     }
-    let mut bytes = vec![0; length];
-    let read = timeout(FRAME, input.read_exact(&mut bytes)).await;
-    read.map_err(|_| Err(Refusal::Timeout))?.map_err(|_| Ok(()))?;
+    let mut head = [0; frame::HEAD];
+    let head = &mut head[..length.min(frame::HEAD)];
+    let mut body = vec![0; length - head.len()];
+    let read = timeout(FRAME, async {
+        input.read_exact(head).await?;
+        input.read_exact(&mut body).await
+    });
+    read.await.map_err(|_| Err(Refusal::Timeout))?.map_err(|_| Ok(()))?;
     counters.bytes_in.add((PREFIX + length) as u64);
-    Frame::decode(&bytes).map_err(|error| match error {
+    Frame::from_parts(head, body).map_err(|error| match error {
         FrameError::Malformed => Err(Refusal::Malformed),
         FrameError::Version(_) => Err(Refusal::WrongVersion),
     })

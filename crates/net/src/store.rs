@@ -10,11 +10,12 @@
 //! that was put back to an earlier state is found by the peers' statements.
 
 mod batch;
+mod bulk;
 mod check;
 mod seal;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use undertone_privacy::ledger::{Entry, Header};
@@ -24,6 +25,7 @@ use crate::journal::Event;
 use crate::statement::{STATEMENT, Statement};
 
 pub use batch::{Batch, Outgoing};
+use bulk::BULK;
 pub use check::{Audit, Contradiction, audit, compare};
 use seal::Seal;
 
@@ -37,7 +39,7 @@ const HEARD: TableDefinition<(u32, u64), &[u8]> = TableDefinition::new("heard");
 /// One past the last round that a peer has stored.
 const ACKED: TableDefinition<u32, u64> = TableDefinition::new("acked");
 
-const FORMAT: &[u8] = b"undertone store v1";
+const FORMAT: &[u8] = b"undertone store v2";
 
 /// Pages kept in memory; a node reads little of what it wrote.
 const CACHE: usize = 4 << 20;
@@ -45,10 +47,14 @@ const CACHE: usize = 4 << 20;
 /// A node's store. Only one process at a time can have it open.
 pub struct Store {
     database: Arc<Database>,
+    newest: Newest,
     identity: Identity,
     about: About,
     seal: Seal,
 }
+
+/// The message that was promised last: most peers ask for no other.
+type Newest = Arc<Mutex<Option<Outgoing>>>;
 
 /// What a store is about; fixed when it is made.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,6 +146,7 @@ impl Store {
                 meta.insert("seal", &seal.sign(identity)[..])?;
                 transaction.open_table(LEDGER)?;
                 transaction.open_table(JOURNAL)?;
+                transaction.open_table(BULK)?;
                 transaction.open_table(OUTBOX)?;
                 transaction.open_table(HEARD)?;
                 transaction.open_table(ACKED)?;
@@ -148,8 +155,7 @@ impl Store {
             Ok(())
         };
         write().map_err(|error| StoreError::Write(error.to_string()))?;
-        let database = Arc::new(database);
-        Ok(Self { database, identity: identity.clone(), about: about.clone(), seal })
+        Ok(Self::of(database, identity, about.clone(), seal))
     }
 
     fn reopen(path: &Path, identity: &Identity, about: &About) -> Result<Self, StoreError> {
@@ -162,8 +168,12 @@ impl Store {
             found if found.header != about.header => return other("budget or plan"),
             _ => {}
         }
-        let database = Arc::new(database);
-        Ok(Self { database, identity: identity.clone(), about: found, seal })
+        Ok(Self::of(database, identity, found, seal))
+    }
+
+    fn of(database: Database, identity: &Identity, about: About, seal: Seal) -> Self {
+        let (database, newest) = (Arc::new(database), Newest::default());
+        Self { database, newest, identity: identity.clone(), about, seal }
     }
 
     /// The secret of all noise.
@@ -204,6 +214,37 @@ impl Store {
         read().map_err(read_error)?.ok_or_else(missing)
     }
 
+    /// The events before this one, in order.
+    pub fn for_each_event(
+        &self,
+        before: u64,
+        mut tell: impl FnMut(Event),
+    ) -> Result<(), StoreError> {
+        let mut read = || -> Result<(), redb::Error> {
+            let journal = self.database.begin_read()?.open_table(JOURNAL)?;
+            for row in journal.range(..before)? {
+                let (_, bytes) = row?;
+                Event::decode(bytes.value()).into_iter().for_each(&mut tell);
+            }
+            Ok(())
+        };
+        read().map_err(read_error)
+    }
+
+    /// The bytes of a message that was taken in, if they are still needed.
+    pub fn message(&self, from: u32, round: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let read = || -> Result<Option<Vec<u8>>, redb::Error> {
+            let table = self.database.begin_read()?.open_table(BULK)?;
+            Ok(bulk::get(&table, (from, round))?)
+        };
+        read().map_err(read_error)
+    }
+
+    /// The last checkpoint: the index of its event, and its bytes.
+    pub fn checkpoint(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
+        check::checkpoint(&self.database).map_err(read_error)
+    }
+
     /// What a peer signed in a round.
     pub fn heard(&self, from: u32, round: u64) -> Result<Option<Statement>, StoreError> {
         let read = || -> Result<Option<Statement>, redb::Error> {
@@ -220,16 +261,20 @@ impl Store {
 
     /// A handle that reads what is committed, from any thread.
     pub fn reader(&self) -> Reader {
-        Reader { database: Arc::clone(&self.database) }
+        let (database, newest) = (Arc::clone(&self.database), Arc::clone(&self.newest));
+        Reader { node: self.about.node, database, newest }
     }
 
     /// Makes all of it durable, or nothing.
     pub fn commit(&mut self, batch: &Batch) -> Result<(), StoreError> {
         let seal = batch.seal(&self.seal);
         batch
-            .write(&self.database, &seal.sign(&self.identity))
+            .write(&self.database, self.about.node, &seal.sign(&self.identity))
             .map_err(|error| StoreError::Write(error.to_string()))?;
         self.seal = seal;
+        if let Some(outgoing) = &batch.outgoing {
+            *self.newest.lock().expect("nobody panics with it") = Some(outgoing.clone());
+        }
         Ok(())
     }
 }
@@ -237,19 +282,30 @@ impl Store {
 /// Reads what is committed.
 #[derive(Clone)]
 pub struct Reader {
+    node: u32,
     database: Arc<Database>,
+    newest: Newest,
 }
 
 impl Reader {
     /// The first promised message for a peer in round `from` or later.
     pub fn next_for(&self, peer: u32, from: u64) -> Result<Option<Outgoing>, StoreError> {
         let read = || -> Result<Option<Outgoing>, redb::Error> {
-            let outbox = self.database.begin_read()?.open_table(OUTBOX)?;
+            let transaction = self.database.begin_read()?;
+            let outbox = transaction.open_table(OUTBOX)?;
             for row in outbox.range(from..)? {
-                let (_, bytes) = row?;
-                if Outgoing::is_for(bytes.value(), peer) {
-                    return Ok(Outgoing::decode(bytes.value()));
+                let (round, bytes) = row?;
+                if !Outgoing::is_for(bytes.value(), peer) {
+                    continue;
                 }
+                let round = round.value();
+                let newest = self.newest.lock().expect("nobody panics with it").clone();
+                if let Some(newest) = newest.filter(|newest| newest.statement.round == round) {
+                    return Ok(Some(newest));
+                }
+                let table = transaction.open_table(BULK)?;
+                let payload = bulk::get(&table, (self.node, round))?;
+                return Ok(payload.and_then(|p| Outgoing::decode(bytes.value(), p.into())));
             }
             Ok(None)
         };

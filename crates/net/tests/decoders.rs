@@ -63,7 +63,8 @@ fn frames() -> Vec<Vec<u8>> {
 fn events() -> Vec<Vec<u8>> {
     let events = [
         Event::Deadline { round: 1 },
-        Event::Heard { from: 2, payload: vec![3; 30] },
+        Event::Checkpoint { round: 2, debits: 3, digest: [4; 32] },
+        Event::Heard { from: 2, round: 3, digest: [4; 32] },
         Event::Passed { round: 4 },
         Event::Rejoin { round: 5 },
         Event::Sent { round: 6, debits: 7, digest: [8; 32] },

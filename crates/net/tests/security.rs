@@ -15,8 +15,8 @@ use libp2p::{StreamProtocol, SwarmBuilder, noise, tcp, yamux};
 use serde_json::json;
 use undertone_net::frame::{Frame, Hello, Refusal, VERSION};
 use undertone_net::{
-    Counters, Identity, Limits, Network, NetworkFile, NodeError, Options, Outcome, Phase, Rounds,
-    Run, STATEMENT, Setup, Statement, Status, hex, plan_hash,
+    Counters, Identity, Keep, Limits, Network, NetworkFile, NodeError, Options, Outcome, Phase,
+    Rounds, Run, STATEMENT, Setup, Statement, Status, hex, plan_hash,
 };
 use undertone_node::plan::{Plan, expand};
 use undertone_node::{Experiment, Wanted};
@@ -83,6 +83,7 @@ impl Town {
             topology: experiment.topology(1).unwrap(),
             n_rounds: self.plan.run.rounds,
             store: self.folder.join(format!("{node}.store")),
+            keep: Keep::default(),
             test_seed: None,
             counters: Arc::clone(&counters),
         };

@@ -98,11 +98,7 @@ impl Experiment {
         check_own_budgets(plan)?;
         Algorithm::check(plan)?;
         let (algorithm, kind) = if fair::is_fair(plan) {
-            if owner.is_some() {
-                let message = "a fair classifier is learned in the simulator; take another kind";
-                return Err(PlanError::new("model.kind", message));
-            }
-            let fair = Fair::new(plan, records)?;
+            let fair = Fair::new(plan, records, owner)?;
             (Algorithm::new(plan, fair.dimension())?, Kind::Fair(Box::new(fair)))
         } else if plan.model.is_some() {
             let learning = Learning::new(plan, records, owner, own)?;

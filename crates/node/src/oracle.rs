@@ -148,6 +148,18 @@ impl<R: Real, S: Store> Oracle<R, S> {
         Ok(released.map_or(Answer::Refused, Answer::Released))
     }
 
+    /// Pays again, without an answer, for what was answered before a checkpoint: a node that comes
+    /// back to one has its ledger, but not the answers.
+    pub fn repeat(&mut self, event: impl Into<Arc<Event>>) -> Result<(), DebitError> {
+        self.ledger.debit(event).map(|_| ())
+    }
+
+    /// Whether answers depend on more than the question, the records and the number of the debit.
+    /// Such memory may be secret, so it is not for a checkpoint.
+    pub fn remembers(&self) -> bool {
+        self.private.remembers()
+    }
+
     /// What the ledger promises about this node's data, for the whole run.
     pub fn guarantee(&self) -> Guarantee {
         self.ledger.guarantee()

@@ -213,6 +213,17 @@ impl<R: Real> Private<R> {
         Self::Points(points.printed())
     }
 
+    /// Whether answers depend on earlier questions.
+    pub(crate) fn remembers(&self) -> bool {
+        match self {
+            Self::Gradients(gradients) => gradients.remembers(),
+            // The solver starts from the curvature that it knows.
+            Self::Minimiser(_) => true,
+            Self::Points(points) => points.remembers(),
+            Self::Statistics(_) | Self::Vector(..) | Self::Steps(..) => false,
+        }
+    }
+
     /// What is hidden.
     pub fn unit(&self) -> Unit {
         match self {

@@ -205,3 +205,27 @@ fn fairness_of_private_test_records_is_released_and_charged() {
     assert_eq!(oracle.guarantee().debits, 1);
     assert_eq!(oracle.answer(Question::Vector).unwrap(), Answer::Refused);
 }
+
+/// A node with files of its own adds the sums of all its records, under its own number and noise.
+#[test]
+fn an_owner_releases_the_sums_of_all_its_records() {
+    let own = |train: Dataset<f64>, node: u32| {
+        let experiment = Experiment::of_owner(&plan(&[]), records(train), node).unwrap();
+        let mut oracle = experiment.oracles::<f64>(1).unwrap().remove(node as usize);
+        assert_eq!(oracle.ledger().header().node, node);
+        released(&mut oracle)
+    };
+    let twice: Vec<usize> = (0..90).chain(0..90).collect();
+    let sums: Vec<f64> = own(people(90).select(&twice), 0)
+        .iter()
+        .zip(own(people(90), 0))
+        .map(|(two, one)| two - one)
+        .collect();
+    let mut dealt = experiment(&[]).oracles::<f64>(1).unwrap();
+    let dealt: Vec<Vec<f64>> = dealt.iter_mut().map(released).collect();
+    let owned: Vec<Vec<f64>> = (0..3).map(|node| own(people(90), node)).collect();
+    for (k, sum) in sums.iter().enumerate() {
+        let all = |answers: &[Vec<f64>]| answers.iter().map(|answer| answer[k]).sum::<f64>();
+        assert!((all(&owned) - all(&dealt) - 2.0 * sum).abs() < 1e-9);
+    }
+}

@@ -14,6 +14,7 @@ mod r_admm;
 use undertone_graph::NodeId;
 use undertone_real::Real;
 
+use crate::carried::Carried;
 use crate::mail::{Letter, Shape, Slot};
 use crate::question::{Answer, Question};
 use crate::synchronous::{LinkNeeds, Synchronous};
@@ -191,5 +192,15 @@ impl<R: Real> Synchronous<R> for Admm<R> {
     /// Duals sum to zero if all steps are the same.
     fn add_conserved(&self, sum: &mut [f64]) {
         sum.iter_mut().zip(self.dual()).for_each(|(sum, v)| *sum += v.to_f64());
+    }
+
+    fn carry(&mut self, carried: &mut Carried<'_>) {
+        self.local.carry(carried);
+        carried.flag(&mut self.fresh);
+        match &mut self.variant {
+            Variant::Conventional => {}
+            Variant::Pr(pr) => pr.carry(carried),
+            Variant::Recycled(recycled) => recycled.carry(carried),
+        }
     }
 }

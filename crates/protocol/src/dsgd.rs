@@ -4,6 +4,7 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::carried::Carried;
 use crate::gossip::mix;
 use crate::initial::{point, start};
 use crate::mail::{Letter, Shape, Slot};
@@ -99,4 +100,10 @@ impl<R: Real> Synchronous<R> for Dsgd<R> {
 
     /// Gradients come: nothing is conserved.
     fn add_conserved(&self, _sum: &mut [f64]) {}
+
+    fn carry(&mut self, carried: &mut Carried<'_>) {
+        carried.released(&mut self.state);
+        carried.maybe(&mut self.gradient);
+        self.descent.carry(carried);
+    }
 }

@@ -36,6 +36,7 @@
 #![deny(missing_docs)]
 
 mod admm;
+mod carried;
 mod domain;
 mod dsgd;
 mod gossip;
@@ -62,6 +63,7 @@ mod two_stage;
 pub mod wire;
 
 pub use admm::{Admm, Penalty, PrAdmm, RAdmm};
+pub use carried::Carried;
 pub use domain::Domain;
 pub use dsgd::Dsgd;
 pub use gossip::Gossip;

@@ -1,5 +1,7 @@
 //! A state machine around an algorithm in rounds: messages in any order, results in one.
 
+mod checkpoint;
+
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

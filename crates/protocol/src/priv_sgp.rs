@@ -4,6 +4,7 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::carried::Carried;
 use crate::initial::{point, start};
 use crate::mail::{Letter, Shape, Slot};
 use crate::push_sum::{ratio, take_in};
@@ -162,4 +163,17 @@ impl<R: Real> Synchronous<R> for PrivSgp<R> {
 
     /// Gradients come: nothing is conserved.
     fn add_conserved(&self, _sum: &mut [f64]) {}
+
+    fn carry(&mut self, carried: &mut Carried<'_>) {
+        let Self { state, memory, step, descent, reduction } = self;
+        carried.released(state);
+        carried.maybe(memory);
+        let mut pending: Vec<R> = step.iter().copied().collect();
+        carried.values(&mut pending);
+        *step = pending.first().copied();
+        descent.carry(carried);
+        if let Some(reduction) = reduction {
+            carried.released(&mut reduction.mean);
+        }
+    }
 }

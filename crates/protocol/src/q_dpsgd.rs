@@ -6,6 +6,7 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::carried::Carried;
 use crate::gossip::mix_slowly;
 use crate::initial::{point, start};
 use crate::lattice::Lattice;
@@ -153,4 +154,10 @@ impl<R: Real> Synchronous<R> for QDpsgd<R> {
 
     /// Gradients come and messages are rounded: nothing is conserved.
     fn add_conserved(&self, _sum: &mut [f64]) {}
+
+    fn carry(&mut self, carried: &mut Carried<'_>) {
+        carried.released(&mut self.state);
+        carried.maybe(&mut self.gradient);
+        self.descent.carry(carried);
+    }
 }

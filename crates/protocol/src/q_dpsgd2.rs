@@ -6,6 +6,7 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::carried::Carried;
 use crate::gossip::mix_slowly;
 use crate::initial::start;
 use crate::lattice::Lattice;
@@ -159,4 +160,14 @@ impl<R: Real> Synchronous<R> for QDpsgd2<R> {
 
     /// Gradients come and messages are rounded: nothing is conserved.
     fn add_conserved(&self, _sum: &mut [f64]) {}
+
+    fn carry(&mut self, carried: &mut Carried<'_>) {
+        let Self { sent, mixed, answered, keep, .. } = self;
+        carried.released(sent);
+        carried.released(mixed);
+        carried.flag(answered);
+        if let Some(keep) = keep {
+            carried.number(keep);
+        }
+    }
 }

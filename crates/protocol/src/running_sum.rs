@@ -6,6 +6,7 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::carried::Carried;
 use crate::initial::nothing;
 use crate::mail::{Letter, Shape, Slot};
 use crate::push_sum::{add, ratio};
@@ -117,6 +118,20 @@ impl<R: Real> Synchronous<R> for RunningSum<R> {
         }
         for taken in self.taken.values() {
             sum.iter_mut().zip(taken).for_each(|(sum, taken)| *sum -= taken.to_f64());
+        }
+    }
+
+    fn carry(&mut self, carried: &mut Carried<'_>) {
+        let Self { state, pushed, taken, hearers } = self;
+        carried.released(state);
+        carried.released(pushed);
+        let mut count = *hearers as u64;
+        carried.count(&mut count);
+        *hearers = count as usize;
+        let mut peers: Vec<u64> = taken.keys().map(|node| u64::from(node.0)).collect();
+        carried.words(&mut peers);
+        for peer in peers {
+            carried.values(taken.entry(NodeId(peer as u32)).or_default());
         }
     }
 }

@@ -4,6 +4,7 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::carried::Carried;
 use crate::initial::{nothing, point, start};
 use crate::mail::{Letter, Shape, Slot};
 use crate::question::{Answer, Question};
@@ -154,6 +155,16 @@ impl<R: Real> Synchronous<R> for Sdm<R> {
 
     /// Gradients come and changes are forgotten: nothing is conserved.
     fn add_conserved(&self, _sum: &mut [f64]) {}
+
+    fn carry(&mut self, carried: &mut Carried<'_>) {
+        let Self { state, pull, gradient, change, mask, descent, .. } = self;
+        carried.released(state);
+        carried.released(pull);
+        carried.maybe(gradient);
+        carried.released(change);
+        carried.words(mask);
+        descent.carry(carried);
+    }
 }
 
 /// Each of the first `dimension` bits with a chance.

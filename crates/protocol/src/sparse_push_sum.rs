@@ -4,6 +4,7 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::carried::Carried;
 use crate::initial::nothing;
 use crate::mail::{Letter, Shape, Slot};
 use crate::push_sum::{ratio, take_in};
@@ -94,5 +95,9 @@ impl<R: Real> Synchronous<R> for SparsePushSum<R> {
 
     fn add_conserved(&self, sum: &mut [f64]) {
         sum.iter_mut().zip(self.state.get()).for_each(|(sum, v)| *sum += v.to_f64());
+    }
+
+    fn carry(&mut self, carried: &mut Carried<'_>) {
+        carried.released(&mut self.state);
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::carried::Carried;
 use crate::initial::nothing;
 
 /// The steps of a run.
@@ -73,6 +74,10 @@ pub(crate) struct Descent<R> {
 impl<R: Real> Descent<R> {
     pub(crate) fn new(steps: Steps) -> Self {
         Self { steps, velocity: None }
+    }
+
+    pub(crate) fn carry(&mut self, carried: &mut Carried<'_>) {
+        carried.maybe(&mut self.velocity);
     }
 
     /// Moves a point against the sum of `terms`, each times its factor. Without a term (a gradient

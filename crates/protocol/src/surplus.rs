@@ -4,6 +4,7 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::carried::Carried;
 use crate::initial::nothing;
 use crate::mail::{Letter, Shape, Slot};
 use crate::question::{Answer, Question};
@@ -158,6 +159,11 @@ impl<R: Real> Synchronous<R> for Surplus<R> {
         for ((sum, x), y) in sum.iter_mut().zip(x).zip(y) {
             *sum += x.to_f64() + y.to_f64();
         }
+    }
+
+    fn carry(&mut self, carried: &mut Carried<'_>) {
+        carried.released(&mut self.state);
+        carried.released(&mut self.kept);
     }
 }
 

@@ -4,6 +4,7 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::carried::Carried;
 use crate::initial::point;
 use crate::mail::{Letter, Shape, Slot};
 use crate::question::{Answer, Question};
@@ -116,4 +117,10 @@ impl<R: Real> Synchronous<R> for SurplusGradient<R> {
 
     /// Gradients come: nothing is conserved.
     fn add_conserved(&self, _sum: &mut [f64]) {}
+
+    fn carry(&mut self, carried: &mut Carried<'_>) {
+        self.mixing.carry(carried);
+        carried.maybe(&mut self.gradient);
+        self.descent.carry(carried);
+    }
 }

@@ -3,6 +3,7 @@
 use undertone_graph::NodeId;
 use undertone_real::Real;
 
+use crate::carried::Carried;
 use crate::mail::{Letter, Shape, Slot};
 use crate::question::{Answer, Question};
 use crate::topology::Neighbourhood;
@@ -65,4 +66,8 @@ pub trait Synchronous<R: Real> {
     /// answer on, if the algorithm has such a quantity, all links deliver, and the weights are what
     /// the algorithm asks for (gossip: doubly stochastic).
     fn add_conserved(&self, sum: &mut [f64]);
+
+    /// Goes over all that changes from round to round, between two rounds: to write it down, or to
+    /// put it back into a node that has just been made.
+    fn carry(&mut self, carried: &mut Carried<'_>);
 }

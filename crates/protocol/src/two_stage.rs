@@ -4,6 +4,7 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::carried::Carried;
 use crate::domain::Domain;
 use crate::gossip::mix;
 use crate::initial::nothing;
@@ -108,4 +109,8 @@ impl<R: Real> Synchronous<R> for TwoStage<R> {
 
     /// Gradients come and projections go: nothing is conserved.
     fn add_conserved(&self, _sum: &mut [f64]) {}
+
+    fn carry(&mut self, carried: &mut Carried<'_>) {
+        carried.released(&mut self.state);
+    }
 }

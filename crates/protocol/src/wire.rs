@@ -15,6 +15,7 @@ mod pack;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::carried::{get, put};
 use crate::mail::{Extent, Letter, Message, Shape};
 
 /// The version that is written, and the only one that is read.
@@ -103,9 +104,12 @@ pub fn encode<R: Real>(message: &Message<R>) -> Vec<u8> {
         pack::write(&mut bytes, lattice, letter.values());
         return bytes;
     }
-    for (k, value) in letter.values().iter().enumerate() {
-        if is_sent(&letter, k) {
-            push(&mut bytes, *value);
+    match letter.extent() {
+        Extent::Silent => {}
+        Extent::Dense => put(&mut bytes, letter.values()),
+        Extent::Masked => {
+            let sent = letter.values().iter().enumerate().filter(|(k, _)| is_sent(&letter, *k));
+            sent.for_each(|(_, value)| put(&mut bytes, std::slice::from_ref(value)));
         }
     }
     bytes
@@ -153,7 +157,11 @@ pub fn decode<R: Real>(bytes: &[u8], shape: Shape) -> Result<Message<R>, DecodeE
     }
     let numbers: Vec<R> = match shape.lattice {
         Some(lattice) => pack::read(numbers, lattice, sent)?,
-        None => numbers.chunks_exact(size_of::<R>()).map(number).collect(),
+        None => {
+            let mut values = Vec::new();
+            get(numbers, &mut values);
+            values
+        }
     };
     if let Some(at) = numbers.iter().position(|v| !v.is_finite()) {
         return Err(DecodeError::NotFinite { at });
@@ -205,22 +213,6 @@ fn bytes_of<R: Real>(shape: Shape, sent: usize) -> usize {
 
 fn precision<R: Real>() -> u8 {
     if size_of::<R>() == 8 { DOUBLE } else { 0 }
-}
-
-fn push<R: Real>(bytes: &mut Vec<u8>, value: R) {
-    // Widening to double and narrowing back is exact.
-    if precision::<R>() == DOUBLE {
-        bytes.extend(value.to_f64().to_le_bytes());
-    } else {
-        bytes.extend((value.to_f64() as f32).to_le_bytes());
-    }
-}
-
-fn number<R: Real>(bytes: &[u8]) -> R {
-    R::from_f64(match bytes.try_into() {
-        Ok(double) => f64::from_le_bytes(double),
-        Err(_) => f32::from_le_bytes(bytes.try_into().expect("four or eight bytes")).into(),
-    })
 }
 
 fn words(bytes: &[u8], n_words: usize) -> Vec<u64> {

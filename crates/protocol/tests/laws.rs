@@ -10,9 +10,10 @@ use undertone_graph::{Family, NodeId, Schedule, Weights};
 use undertone_privacy::mechanism::Masked;
 use undertone_privacy::release::Released;
 use undertone_protocol::{
-    Answer, Domain, Drops, Dsgd, Gossip, Input, Lattice, Machine, Mail, Message, Output, Patience,
-    PrivSgp, PushSum, QDpsgd, QDpsgd2, Question, RunningSum, Sdm, Shape, SparsePushSum, Sparsity,
-    StepSize, Steps, Surplus, SurplusGradient, Synchronous, Topology, TwoStage,
+    Admm, Answer, Carried, Domain, Drops, Dsgd, Gossip, Input, Lattice, Machine, Mail, Message,
+    Output, Patience, Penalty, PrAdmm, PrivSgp, PushSum, QDpsgd, QDpsgd2, Question, RAdmm,
+    RunningSum, Sdm, Shape, SparsePushSum, Sparsity, StepSize, Steps, Surplus, SurplusGradient,
+    Synchronous, Topology, TwoStage,
 };
 use undertone_real::Real;
 
@@ -63,9 +64,19 @@ fn answer<R: Real>(node: usize, question: &Question<R>, refused: u32) -> Answer<
 
 /// Round by round, without machines.
 fn direct<P: Synchronous<R> + Clone, R: Real>(node: &P, refused: u32) -> Vec<P> {
+    with_breaks(node, refused, |_| {})
+}
+
+/// The same, with something that happens to all nodes before every round.
+fn with_breaks<P, R>(node: &P, refused: u32, pause: impl Fn(&mut P)) -> Vec<P>
+where
+    P: Synchronous<R> + Clone,
+    R: Real,
+{
     let mut nodes = vec![node.clone(); N as usize];
     let mut mail = Mail::new(nodes.len(), node.shape());
     for round in 0..ROUNDS {
+        nodes.iter_mut().for_each(&pause);
         let wiring = topology().wiring_at(round).unwrap();
         for (i, node) in nodes.iter_mut().enumerate() {
             if let Some(question) = node.ask(round) {
@@ -275,6 +286,27 @@ where
     assert!(junk.early + junk.malformed + junk.others > 5, "some junk has to come");
 }
 
+fn assert_what_is_carried_suffices<P, R>(node: &P, refused: u32)
+where
+    P: Synchronous<R> + Clone,
+    R: Real,
+{
+    let put_back = |old: &mut P| {
+        let mut bytes = Vec::new();
+        old.carry(&mut Carried::write(&mut bytes));
+        let mut carried = Carried::read(&bytes);
+        *old = node.clone();
+        old.carry(&mut carried);
+        assert!(carried.is_whole());
+        for cut in 0..bytes.len() {
+            let mut carried = Carried::read(&bytes[..cut]);
+            node.clone().carry(&mut carried);
+            assert!(!carried.is_whole(), "cut to {cut} of {}", bytes.len());
+        }
+    };
+    assert_eq!(bits(&with_breaks(node, refused, put_back)), bits(&direct(node, refused)));
+}
+
 macro_rules! laws {
     ($name:ident, $real:ident, $node:expr) => {
         mod $name {
@@ -287,6 +319,11 @@ macro_rules! laws {
                 #[test]
                 fn any_order_ends_in_the_same_bits(seed: u64, refused in 0_u32..1 << N) {
                     assert_any_order_ends_in_the_same_bits::<_, R>(&$node, seed, refused);
+                }
+
+                #[test]
+                fn what_is_carried_suffices(refused in 0_u32..1 << N) {
+                    assert_what_is_carried_suffices::<_, R>(&$node, refused);
                 }
 
                 #[test]
@@ -374,5 +411,44 @@ fn those_without_budget_learn_the_mean_of_the_others() {
     for node in network.nodes() {
         node.estimate(&mut estimate);
         assert!(estimate.iter().zip(&means).all(|(a, b)| (a - b).abs() < 1e-14));
+    }
+}
+
+/// ADMM wants a fixed undirected graph, so it is apart.
+#[test]
+fn admm_carries_all_that_it_has() {
+    let graph = Family::Complete { nodes: 3 }.build(0).unwrap();
+    let wiring = Topology::new(Schedule::Fixed(graph)).wiring_at(0).unwrap();
+    let penalty = Penalty { first: 0.5, growth: 1.1 };
+    let plain = |i: u32| {
+        let others: Vec<NodeId> = (0..3).filter(|j| *j != i).map(NodeId).collect();
+        Admm::<f64>::new(&start(), &others, penalty, 4)
+    };
+    for variant in 0..3 {
+        let new = |i: u32| match variant {
+            0 => plain(i),
+            1 => plain(i).ignoring(PrAdmm::new(0.3)),
+            _ => plain(i).recycling(RAdmm::new(0.1)),
+        };
+        let mut nodes: Vec<_> = (0..3).map(new).collect();
+        let mut mail = Mail::new(3, nodes[0].shape());
+        for round in 0..4 {
+            for (id, node) in (0..).map(NodeId).zip(&mut nodes) {
+                if let Some(question) = node.ask(round) {
+                    node.answer(round, answer(id.idx(), &question, 0));
+                }
+                node.send(round, &wiring.around(id), &mut mail.slot(id));
+            }
+            for (id, node) in (0..).map(NodeId).zip(&mut nodes) {
+                let around = wiring.around(id);
+                node.receive(round, &around, mail.heard_by(&around));
+                let (mut bytes, mut back) = (Vec::new(), new(id.0));
+                node.carry(&mut Carried::write(&mut bytes));
+                let mut carried = Carried::read(&bytes);
+                back.carry(&mut carried);
+                assert!(carried.is_whole());
+                assert_eq!(back, *node);
+            }
+        }
     }
 }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::{Value, json};
 use undertone_net::{
-    Counters, Identity, Limits, Multiaddr, Options, Outcome, Phase, Rounds, Run, Setup, Status,
-    hex, plan_hash,
+    Counters, Identity, Keep, Limits, Multiaddr, Options, Outcome, Phase, Rounds, Run, Setup,
+    Status, hex, plan_hash,
 };
 use undertone_node::Wanted;
 use undertone_node::plan::Precision;
@@ -91,6 +91,7 @@ impl Node {
             topology,
             n_rounds: signed.run.rounds,
             store: config.store.clone(),
+            keep: Keep::default(),
             test_seed: config.test_seed,
             counters: Arc::new(Counters::default()),
         };
@@ -185,7 +186,7 @@ impl Lines {
 }
 
 /// One line for people.
-pub fn line(status: &Status) -> String {
+fn line(status: &Status) -> String {
     let left = match (status.phase, status.seconds_left) {
         (Phase::Running, Some(seconds)) => format!(", {seconds:.0} s left"),
         _ => String::new(),

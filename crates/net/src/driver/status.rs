@@ -75,6 +75,32 @@ pub struct Status {
     pub seconds_left: Option<f64>,
 }
 
+impl Status {
+    /// What counters do not say, in the text format of Prometheus.
+    pub fn prometheus(&self) -> String {
+        let mut text = String::new();
+        let mut gauge = |name: &str, help: &str, value: f64| {
+            text += &format!(
+                "# HELP undertone_{name} {help}\n# TYPE undertone_{name} gauge\n\
+                 undertone_{name}{{node=\"{}\"}} {value}\n",
+                self.node
+            );
+        };
+        gauge("rounds", "Rounds of the plan", self.rounds as f64);
+        gauge("budget_spent_ratio", "Share of the privacy budget that is spent", self.spent);
+        gauge("delta", "Delta of the ledger's promise for the whole run", self.delta);
+        // No line if there is no guarantee: a number would be taken for one.
+        if let Some(epsilon) = self.epsilon {
+            gauge("epsilon", "Epsilon of the ledger's promise for the whole run", epsilon);
+        }
+        gauge("uptime_seconds", "Time since the process began", self.seconds);
+        if let Some(seconds) = self.seconds_left {
+            gauge("remaining_seconds", "Time to the last round at the pace so far", seconds);
+        }
+        text
+    }
+}
+
 /// How a node ended.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -97,4 +123,38 @@ pub enum NodeError {
     /// Its sockets.
     #[error("{0}")]
     Network(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_gauge_has_its_lines_and_no_guarantee_has_no_epsilon() {
+        let mut status = Status {
+            node: 3,
+            phase: Phase::Running,
+            round: 1,
+            rounds: 4,
+            peers: 2,
+            waits_for: Vec::new(),
+            bytes_in: 0,
+            bytes_out: 0,
+            debits: 1,
+            spent: 0.25,
+            epsilon: Some(1.5),
+            delta: 1e-5,
+            seconds: 2.0,
+            seconds_left: Some(6.0),
+        };
+        let text = status.prometheus();
+        assert!(
+            text.contains("# TYPE undertone_epsilon gauge\nundertone_epsilon{node=\"3\"} 1.5\n")
+        );
+        assert!(text.contains("undertone_budget_spent_ratio{node=\"3\"} 0.25\n"));
+        let lines = |kind: &str| text.lines().filter(|line| line.starts_with(kind)).count();
+        assert_eq!((lines("# HELP"), lines("# TYPE"), lines("undertone_")), (6, 6, 6));
+        status.epsilon = None;
+        assert!(!status.prometheus().contains("undertone_epsilon"));
+    }
 }

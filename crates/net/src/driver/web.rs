@@ -58,7 +58,10 @@ impl Web {
         let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
         let (code, kind, body) = match line {
             b"GET /metrics HTTP/1.1" | b"GET /metrics HTTP/1.0" => {
-                ("200 OK", "text/plain; version=0.0.4", self.counters.prometheus(self.node))
+                let status = self.status.lock().expect("nobody panics with it").clone();
+                let promised = status.map_or_else(String::new, |status| status.prometheus());
+                let text = self.counters.prometheus(self.node) + &promised;
+                ("200 OK", "text/plain; version=0.0.4; charset=utf-8", text)
             }
             b"GET /status HTTP/1.1" | b"GET /status HTTP/1.0" => {
                 let status = self.status.lock().expect("nobody panics with it").clone();

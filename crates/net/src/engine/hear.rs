@@ -24,7 +24,7 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         &mut self,
         from: u32,
         statement: &Statement,
-        payload: &[u8],
+        payload: &Bytes,
     ) -> Result<Heard, EngineError> {
         let round = statement.round;
         if let Some(refusal) = self.complaint(from, statement, payload)? {
@@ -67,7 +67,9 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
             return Ok(Heard::Refused(Refusal::Malformed));
         }
         self.setup.counters.heard.add(1);
-        self.batch.events.push(Event::Heard { from, payload: payload.to_vec() });
+        self.batch.events.push(Event::Heard { from, round, digest: statement.digest });
+        self.batch.taken.push((from, round, payload.clone()));
+        self.kept.add(from, round, payload.len());
         self.remember(from, statement);
         self.drain()?;
         Ok(Heard::Taken)

@@ -1,7 +1,5 @@
 //! Back to where the node was: the journal is fed to a new machine, and the oracle is asked again.
 
-use std::sync::Arc;
-
 use super::*;
 use crate::statement::digest;
 
@@ -10,20 +8,18 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         self.fed < self.store.events()
     }
 
-    /// Feeds the whole journal. At its end, all debits of the ledger were made again.
+    /// Feeds the journal, from the last checkpoint on. At its end, all debits of the ledger were
+    /// made again.
     pub(super) fn replay(&mut self) -> Result<(), EngineError> {
+        self.resume()?;
         self.drain()?;
         while self.is_replaying() {
-            let event = self.store.event(self.fed)?;
-            let round = self.machine.round();
-            match event {
-                Event::Heard { from, payload } => {
+            match self.store.event(self.fed)? {
+                // Only the last one is kept; those before are passed by.
+                Event::Checkpoint { .. } => self.fed += 1,
+                Event::Heard { from, round, digest } => {
                     self.fed += 1;
-                    let shape = self.machine.protocol().shape();
-                    let message = wire::decode::<R>(&payload, shape);
-                    let message = message.map_err(|_| EngineError::Diverged { round })?;
-                    let message = Arc::new(message);
-                    self.machine.handle(Input::Message { from: NodeId(from), message });
+                    self.feed(from, round, &digest)?;
                 }
                 Event::Deadline { round } => {
                     self.fed += 1;

@@ -7,6 +7,7 @@ use undertone_node::OracleError;
 use undertone_privacy::ledger::OpenError;
 use undertone_protocol::{Topology, TopologyError};
 
+use super::Keep;
 use crate::counters::Counters;
 use crate::identity::Identity;
 use crate::network::Network;
@@ -30,6 +31,8 @@ pub struct Setup {
     pub n_rounds: u64,
     /// Where it keeps what it must not forget.
     pub store: PathBuf,
+    /// How much may be heard before the algorithm's state is kept.
+    pub keep: Keep,
     /// For tests only: noise from a public seed, which hides nothing.
     pub test_seed: Option<u64>,
     /// What is counted.

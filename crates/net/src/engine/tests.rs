@@ -22,6 +22,7 @@ struct Town {
     network: Arc<Network>,
     folder: PathBuf,
     rounds: Rounds,
+    keep: Keep,
 }
 
 impl Town {
@@ -37,7 +38,7 @@ impl Town {
         }
         keys.iter().for_each(|key| assert!(file.sign(key).is_ok()));
         let network = Arc::new(file.check(n, "plan").unwrap());
-        Self { keys, network, folder, rounds }
+        Self { keys, network, folder, rounds, keep: Keep::default() }
     }
 
     fn path(&self, node: u32) -> PathBuf {
@@ -68,6 +69,7 @@ impl Town {
             topology: Topology::new(Schedule::Fixed(ring)),
             n_rounds: ROUNDS,
             store: self.path(node),
+            keep: self.keep,
             test_seed: None,
             counters: Arc::default(),
         };
@@ -163,7 +165,27 @@ fn nothing_is_released_before_all_hearers_have_spoken() {
 /// same bytes, and nothing else; and the ledger has paid for it.
 #[test]
 fn a_node_that_is_thrown_away_at_any_moment_promises_the_same_bytes() {
-    let town = Town::new("crash", 3, forever());
+    is_thrown_away("crash", Keep::default());
+}
+
+/// The same if only the state of every round, or of every second, is kept, and not what led to it.
+#[test]
+fn checkpoints_lead_to_the_same_bytes_and_messages_are_forgotten() {
+    for (name, rounds) in [("each", 1), ("second", 2)] {
+        let keep = Keep { bytes: usize::MAX, rounds };
+        let town = is_thrown_away(name, keep);
+        for node in 0..3 {
+            let store = town.push_sum(node).unwrap().store;
+            assert!(store.checkpoint().unwrap().is_some());
+            for round in 0..ROUNDS - rounds - 1 {
+                assert_eq!(store.message((node + 1) % 3, round).unwrap(), None);
+            }
+        }
+    }
+}
+
+fn is_thrown_away(name: &str, keep: Keep) -> Town {
+    let town = Town { keep, ..Town::new(name, 3, forever()) };
     let mut engines = town.all();
     greet(&mut engines).unwrap();
     let mut promised = BTreeMap::new();
@@ -197,6 +219,7 @@ fn a_node_that_is_thrown_away_at_any_moment_promises_the_same_bytes() {
     let audits: Vec<_> =
         (0..3).map(|node| crate::store::audit(&town.path(node)).unwrap()).collect();
     assert_eq!(crate::store::compare(&audits), Ok(3 * 2 * ROUNDS));
+    town
 }
 
 #[test]
@@ -252,15 +275,16 @@ fn every_rule_that_a_peer_breaks_is_named_and_nothing_changes() {
     let (key, hash) = (&town.keys[1], town.network.hash());
     let sign = |round, payload: &[u8]| Statement::sign(key, hash, 1, round, (1, [0; 32]), payload);
     let message = |round: u64, value: f64| {
-        let mut bytes = good.payload.clone();
+        let mut bytes = good.payload.to_vec();
         bytes[2..10].copy_from_slice(&round.to_le_bytes());
         bytes[14..22].copy_from_slice(&value.to_le_bytes());
         bytes
     };
     let node = &mut engines[0];
     let before = node.machine.kept();
-    let mut tell =
-        |from, statement: &Statement, payload: &[u8]| node.hear(from, statement, payload).unwrap();
+    let mut tell = |from, statement: &Statement, payload: &[u8]| {
+        node.hear(from, statement, &Bytes::copy_from_slice(payload)).unwrap()
+    };
     let refused = |refusal| Heard::Refused(refusal);
     let nan = message(0, f64::NAN);
     assert_eq!(tell(1, &sign(0, &nan), &nan), refused(Refusal::NotFinite));
@@ -287,7 +311,7 @@ fn every_rule_that_a_peer_breaks_is_named_and_nothing_changes() {
     }
     assert_eq!(node.setup.counters.doubled.get(), 1);
     let second = message(0, 0.25);
-    let heard = node.hear(1, &sign(0, &second), &second).unwrap();
+    let heard = node.hear(1, &sign(0, &second), &Bytes::from(second)).unwrap();
     assert_eq!(heard, refused(Refusal::Equivocation));
 }
 

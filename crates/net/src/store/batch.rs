@@ -1,8 +1,10 @@
 //! What one transaction makes durable.
 
+use bytes::Bytes;
 use redb::{Database, ReadableTableMetadata};
 use undertone_privacy::ledger::Entry;
 
+use super::bulk::{self, BULK};
 use super::seal::Seal;
 use super::{ACKED, HEARD, JOURNAL, LEDGER, META, OUTBOX};
 use crate::journal::Event;
@@ -19,6 +21,12 @@ pub struct Batch {
     pub outgoing: Option<Outgoing>,
     /// What peers signed about their messages.
     pub heard: Vec<Statement>,
+    /// Messages that were taken in: from whom, of which round, their bytes.
+    pub taken: Vec<(u32, u64, Bytes)>,
+    /// Such messages that are not needed any more.
+    pub forgotten: Vec<(u32, u64)>,
+    /// The algorithm's state, and the place of its event among `events`.
+    pub checkpoint: Option<(usize, Vec<u8>)>,
     /// Up to which round peers have stored what was sent to them.
     pub acked: Vec<(u32, u64)>,
     /// Promised messages that everybody has.
@@ -33,7 +41,7 @@ pub struct Outgoing {
     /// The signed word.
     pub statement: Statement,
     /// The message's bytes.
-    pub payload: Vec<u8>,
+    pub payload: Bytes,
 }
 
 impl Batch {
@@ -43,10 +51,15 @@ impl Batch {
         Seal { debits: seal.debits + self.entries.len() as u64, ledger, ..seal }
     }
 
-    pub(super) fn write(&self, database: &Database, seal: &[u8]) -> Result<(), redb::Error> {
-        let mut transaction = database.begin_write()?;
-        // A torn write of the first phase cannot pass for a commit.
-        transaction.set_two_phase_commit(true);
+    /// One phase: a torn write does not have the database's checksums, and if it had, the chain
+    /// would not end in the seal.
+    pub(super) fn write(
+        &self,
+        database: &Database,
+        node: u32,
+        seal: &[u8],
+    ) -> Result<(), redb::Error> {
+        let transaction = database.begin_write()?;
         {
             let mut ledger = transaction.open_table(LEDGER)?;
             for entry in &self.entries {
@@ -58,12 +71,29 @@ impl Batch {
             for (index, event) in (first..).zip(&self.events) {
                 journal.insert(index, &event.encode()[..])?;
             }
+            let mut bulk = transaction.open_table(BULK)?;
+            let mut meta = transaction.open_table(META)?;
+            for (from, round) in &self.forgotten {
+                bulk::remove(&mut bulk, (*from, *round))?;
+            }
+            for (from, round, payload) in &self.taken {
+                bulk::put(&mut bulk, (*from, *round), payload)?;
+            }
+            if let Some((place, state)) = &self.checkpoint {
+                bulk::remove(&mut bulk, bulk::CHECKPOINT)?;
+                bulk::put(&mut bulk, bulk::CHECKPOINT, state)?;
+                let index = first + *place as u64;
+                meta.insert("checkpoint", &index.to_le_bytes()[..])?;
+            }
             let mut outbox = transaction.open_table(OUTBOX)?;
             for round in &self.settled {
                 outbox.remove(round)?;
+                bulk::remove(&mut bulk, (node, *round))?;
             }
             if let Some(outgoing) = &self.outgoing {
-                outbox.insert(outgoing.statement.round, &outgoing.encode()[..])?;
+                let round = outgoing.statement.round;
+                outbox.insert(round, &outgoing.encode()[..])?;
+                bulk::put(&mut bulk, (node, round), &outgoing.payload)?;
             }
             let mut heard = transaction.open_table(HEARD)?;
             for statement in &self.heard {
@@ -73,7 +103,7 @@ impl Batch {
             for (peer, round) in &self.acked {
                 acked.insert(peer, round + 1)?;
             }
-            transaction.open_table(META)?.insert("seal", seal)?;
+            meta.insert("seal", seal)?;
         }
         transaction.commit()?;
         Ok(())
@@ -81,20 +111,19 @@ impl Batch {
 }
 
 impl Outgoing {
+    /// Without the message's bytes, which are apart.
     fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(4 + 4 * self.hearers.len() + STATEMENT);
         bytes.extend((self.hearers.len() as u32).to_le_bytes());
         self.hearers.iter().for_each(|hearer| bytes.extend(hearer.to_le_bytes()));
         bytes.extend(self.statement.encode());
-        bytes.extend(&self.payload);
         bytes
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let (hearers, rest) = split(bytes)?;
-        let (statement, payload) = rest.split_first_chunk::<STATEMENT>()?;
-        let statement = Statement::decode(statement);
-        Some(Self { hearers: numbers(hearers).collect(), statement, payload: payload.to_vec() })
+    pub(super) fn decode(bytes: &[u8], payload: Bytes) -> Option<Self> {
+        let (hearers, statement) = split(bytes)?;
+        let statement = Statement::decode(statement.try_into().ok()?);
+        Some(Self { hearers: numbers(hearers).collect(), statement, payload })
     }
 
     pub(super) fn hearers_of(bytes: &[u8]) -> Vec<u32> {

@@ -6,6 +6,7 @@ use std::path::Path;
 use redb::{Database, ReadableDatabase, ReadableTable};
 use undertone_privacy::ledger::{Entry, Guarantee, Ledger};
 
+use super::bulk::{self, BULK};
 use super::seal::Seal;
 use super::{
     About, FORMAT, HEARD, JOURNAL, LEDGER, META, OUTBOX, Outgoing, StoreError, builder, open_error,
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::identity::PublicKey;
 use crate::journal::{Event, chain};
-use crate::statement::Statement;
+use crate::statement::{Statement, digest};
 
 /// What a store holds, after everything in it was checked.
 #[derive(Debug)]
@@ -63,17 +64,31 @@ pub fn audit(path: &Path) -> Result<Audit, StoreError> {
         let transaction = database.begin_read()?;
         let mut sent = Vec::new();
         let journal = transaction.open_table(JOURNAL)?;
+        let messages = transaction.open_table(BULK)?;
+        let after = kept_since(&database)?;
         for row in journal.iter()? {
-            let (_, bytes) = row?;
-            if let Some(Event::Sent { round, debits, digest }) = Event::decode(bytes.value()) {
-                sent.push((round, debits, digest));
+            let (index, bytes) = row?;
+            match Event::decode(bytes.value()) {
+                Some(Event::Sent { round, debits, digest }) => sent.push((round, debits, digest)),
+                Some(Event::Heard { from, round, digest: wanted })
+                    if after.is_none_or(|after| after.needs(index.value(), round)) =>
+                {
+                    let kept = bulk::get(&messages, (from, round))?;
+                    if kept.is_none_or(|payload| digest(&payload) != wanted) {
+                        let what = format!("the message of node {from} in round {round}");
+                        return Err(Fault::Content(format!("{what} is not the one heard")));
+                    }
+                }
+                _ => {}
             }
         }
         let mut outbox = Vec::new();
         let table = transaction.open_table(OUTBOX)?;
         for row in table.iter()? {
             let (round, bytes) = row?;
-            let outgoing = Outgoing::decode(bytes.value());
+            let payload = bulk::get(&messages, (about.node, round.value()))?;
+            let outgoing =
+                payload.and_then(|payload| Outgoing::decode(bytes.value(), payload.into()));
             let known = outgoing.is_some_and(|outgoing| {
                 outgoing.statement.is_about(&outgoing.payload)
                     && sent.iter().any(|(round, _, digest)| {
@@ -162,6 +177,40 @@ fn contents(database: &Database) -> Result<(About, Seal), Fault> {
         return Err(content("the ledger does not end where the seal says"));
     }
     Ok((about, seal))
+}
+
+/// Which messages the last checkpoint left: those after it, and those of rounds to come.
+#[derive(Clone, Copy)]
+struct Since {
+    index: u64,
+    round: u64,
+}
+
+impl Since {
+    fn needs(self, index: u64, round: u64) -> bool {
+        index > self.index || round >= self.round
+    }
+}
+
+fn kept_since(database: &Database) -> Result<Option<Since>, Fault> {
+    let Some((index, state)) = checkpoint(database)? else { return Ok(None) };
+    let journal = database.begin_read()?.open_table(JOURNAL)?;
+    let event = journal.get(index)?.and_then(|bytes| Event::decode(bytes.value()));
+    match event {
+        Some(Event::Checkpoint { round, digest: wanted, .. }) if digest(&state) == wanted => {
+            Ok(Some(Since { index, round }))
+        }
+        _ => Err(Fault::Content("the checkpoint is not the one in the journal".into())),
+    }
+}
+
+pub(super) fn checkpoint(database: &Database) -> Result<Option<(u64, Vec<u8>)>, redb::Error> {
+    let transaction = database.begin_read()?;
+    let meta = transaction.open_table(META)?;
+    let index = meta.get("checkpoint")?.and_then(|index| index.value().try_into().ok());
+    let Some(index) = index.map(u64::from_le_bytes) else { return Ok(None) };
+    let state = bulk::get(&transaction.open_table(BULK)?, bulk::CHECKPOINT)?;
+    Ok(Some((index, state.unwrap_or_default())))
 }
 
 pub(super) fn entries(database: &Database) -> Result<Vec<Entry>, Fault> {

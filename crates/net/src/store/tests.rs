@@ -35,11 +35,14 @@ fn filled(path: &Path, identity: &Identity) -> Batch {
     let batch = Batch {
         entries,
         events: vec![
-            Event::Heard { from: 0, payload: b"other".to_vec() },
+            Event::Heard { from: 0, round: 0, digest: heard.digest },
             Event::Sent { round: 0, debits: 1, digest: statement.digest },
         ],
-        outgoing: Some(Outgoing { hearers: vec![2], statement, payload: b"payload".to_vec() }),
+        outgoing: Some(Outgoing { hearers: vec![2], statement, payload: b"payload"[..].into() }),
         heard: vec![heard],
+        taken: vec![(0, 0, b"other"[..].into())],
+        forgotten: Vec::new(),
+        checkpoint: None,
         acked: Vec::new(),
         settled: Vec::new(),
     };
@@ -57,6 +60,8 @@ fn what_was_committed_is_read_back() {
     assert_eq!(store.event(1).unwrap(), batch.events[1]);
     assert!(store.event(2).is_err());
     assert_eq!(store.all_heard().unwrap(), batch.heard);
+    assert_eq!(store.message(0, 0).unwrap().as_deref(), Some(&b"other"[..]));
+    assert_eq!((store.message(0, 1).unwrap(), store.checkpoint().unwrap()), (None, None));
     let reader = store.reader();
     assert_eq!(reader.next_for(2, 0).unwrap(), batch.outgoing);
     assert_eq!((reader.next_for(2, 1).unwrap(), reader.next_for(0, 0).unwrap()), (None, None));

@@ -36,6 +36,8 @@ pub(super) struct Fair {
     total: usize,
     /// Numbers of a record.
     width: usize,
+    /// The node that has all of these records, if nothing is dealt. It knows no other's.
+    owner: Option<u32>,
 }
 
 /// Whether a plan is about a fair classifier.
@@ -47,16 +49,20 @@ pub(super) fn is_fair(plan: &Plan) -> bool {
 pub(super) const KIND: &str = "fair-logistic";
 
 impl Fair {
-    pub(super) fn new(plan: &Plan, records: Option<Records>) -> Result<Self, PlanError> {
+    pub(super) fn new(
+        plan: &Plan,
+        records: Option<Records>,
+        owner: Option<u32>,
+    ) -> Result<Self, PlanError> {
         check(plan)?;
         let records = learning::records(plan, records)?;
         match records.precision() {
-            Precision::F32 => Self::with::<f32>(plan, records),
-            Precision::F64 => Self::with::<f64>(plan, records),
+            Precision::F32 => Self::with::<f32>(plan, records, owner),
+            Precision::F64 => Self::with::<f64>(plan, records, owner),
         }
     }
 
-    fn with<R: Real>(plan: &Plan, records: Records) -> Result<Self, PlanError> {
+    fn with<R: Real>(plan: &Plan, records: Records, owner: Option<u32>) -> Result<Self, PlanError> {
         let examples = examples::<R>(&records);
         check_records(&examples.train)?;
         learning::check_metrics(plan, &examples.train)?;
@@ -74,7 +80,8 @@ impl Fair {
         let total = examples.train.records();
         let nodes = plan.network.nodes;
         let width = examples.train.width();
-        let fair = Self { records, split, written, statistics, common, own, nodes, total, width };
+        let fair =
+            Self { records, split, written, statistics, common, own, nodes, total, width, owner };
         fair.deal::<R>(plan.seed)?;
         Ok(fair)
     }
@@ -98,8 +105,10 @@ impl Fair {
         Model::Logistic { features: self.width, intercept: false }
     }
 
-    /// The classifier that the mean of all nodes' sums makes: post-processing.
+    /// The classifier that the mean of all nodes' sums makes: post-processing. Panics for a single
+    /// owner, who does not know how many records the others have.
     pub(super) fn classifier(&self, mean: &[f64]) -> Vec<f64> {
+        assert!(self.owner.is_none(), "whoever makes the classifier knows all records' number");
         let n_nodes = f64::from(self.nodes);
         let sums: Vec<f64> = mean.iter().map(|v| v * n_nodes).collect();
         let records = self.total as f64;
@@ -133,6 +142,10 @@ impl Fair {
 
     fn deal<R: Real>(&self, seed: u64) -> Result<Vec<Vec<usize>>, PlanError> {
         let train = &examples::<R>(&self.records).train;
+        if let Some(owner) = self.owner {
+            let all = |node| if node == owner { (0..train.records()).collect() } else { vec![] };
+            return Ok((0..self.nodes).map(all).collect());
+        }
         let parts = self.split.split(train, self.nodes as usize, seed);
         parts.map_err(|error| PlanError::new("data.split", error.to_string()))
     }

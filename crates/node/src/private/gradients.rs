@@ -77,6 +77,14 @@ enum Kind<R> {
 }
 
 impl<R: Real> PrivateGradients<R> {
+    /// Whether gradients are remembered, or the clip norm moves.
+    pub(super) fn remembers(&self) -> bool {
+        match self.kind {
+            Kind::Gradients | Kind::Masked(_) => false,
+            Kind::Adaptive(_) | Kind::Differences(_) | Kind::Printed(_) => true,
+        }
+    }
+
     /// Noise of a standard deviation that is meant for the sum, the same in every round.
     pub fn new(
         objective: Arc<dyn Tabled<R>>,

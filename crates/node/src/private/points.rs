@@ -80,6 +80,11 @@ impl<R: Real> PrivatePoints<R> {
         self
     }
 
+    /// Whether there is a point of its own.
+    pub(super) fn remembers(&self) -> bool {
+        self.own.is_some()
+    }
+
     /// What to debit for a step of this size (divided by the batch) in a round; nothing if it has
     /// no batch.
     pub fn event_of(&mut self, round: u64, step: f64) -> Result<Option<Event>, OracleError> {

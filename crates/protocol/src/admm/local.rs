@@ -4,6 +4,7 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::carried::Carried;
 use crate::initial::{nothing, start};
 
 /// All of it is public: what was sent, and what follows from it.
@@ -20,6 +21,12 @@ impl<R: Real> Local<R> {
     pub(super) fn new(at: &[R], neighbours: &[NodeId]) -> Self {
         let heard = neighbours.iter().map(|node| (*node, start(at))).collect();
         Self { point: start(at), dual: nothing(at.len()), heard }
+    }
+
+    pub(super) fn carry(&mut self, carried: &mut Carried<'_>) {
+        carried.released(&mut self.point);
+        carried.released(&mut self.dual);
+        self.heard.iter_mut().for_each(|(_, value)| carried.released(value));
     }
 
     pub(super) fn neighbours(&self) -> usize {

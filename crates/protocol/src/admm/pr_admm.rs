@@ -3,6 +3,7 @@
 use undertone_real::Real;
 
 use super::local::Local;
+use crate::carried::Carried;
 
 /// The rule by which a node of PR-ADMM ignores neighbours: their distances, summed over all rounds,
 /// have exceeded a threshold. It uses its own value in place of theirs then, in the primal step
@@ -28,6 +29,10 @@ impl<R: Real> PrAdmm<R> {
     /// With a threshold.
     pub fn new(threshold: f64) -> Self {
         Self { threshold, distances: Vec::new(), numbers: std::marker::PhantomData }
+    }
+
+    pub(super) fn carry(&mut self, carried: &mut Carried<'_>) {
+        carried.values(&mut self.distances);
     }
 
     pub(super) fn ignores(&self, index: usize) -> bool {

@@ -4,6 +4,7 @@ use undertone_privacy::release::Released;
 use undertone_real::Real;
 
 use super::local::Local;
+use crate::carried::Carried;
 
 /// After every minimum a step that needs no data: `x - (g + 2 dual + eta sum_j (x_i - x_j)) /
 /// (2 eta V + gamma)`, where the gradient `g` of the local objective (with its noise, if there is
@@ -31,6 +32,14 @@ impl<R: Real> RAdmm<R> {
     /// With what is added to the divisor of a step; at least zero.
     pub fn new(gamma: f64) -> Self {
         Self { gamma, terms: None, settled: false }
+    }
+
+    pub(super) fn carry(&mut self, carried: &mut Carried<'_>) {
+        let (mut linear, mut quadratic) = self.terms.take().unzip();
+        carried.maybe(&mut linear);
+        carried.number(quadratic.get_or_insert(0.0));
+        self.terms = linear.zip(quadratic);
+        carried.flag(&mut self.settled);
     }
 
     pub(super) fn remember(&mut self, linear: &Released<Vec<R>>, quadratic: f64) {

@@ -47,9 +47,10 @@ impl Screen {
             None => String::new(),
         };
         bar.set_message(format!(
-            "{}, {} peers, {:.1} kB out, {spent:.1}% {epsilon} spent{left}",
+            "{}, {} peers, {:.1} kB in, {:.1} kB out, {spent:.1}% {epsilon} spent{left}",
             status["phase"].as_str().unwrap_or_default(),
             status["peers"],
+            status["bytes-in"].as_f64().unwrap_or(0.0) / 1e3,
             status["bytes-out"].as_f64().unwrap_or(0.0) / 1e3,
         ));
     }
