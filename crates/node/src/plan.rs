@@ -306,10 +306,20 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Vary {
-    /// As `algorithm.sparsity`.
-    pub key: String,
-    /// What it becomes, one after the other.
+    /// As `algorithm.sparsity`, or several that vary together.
+    pub key: Keys,
+    /// What it becomes, one after the other; of several keys, a list with one for each.
     pub values: Vec<Value>,
+}
+
+/// A key or several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Keys {
+    /// One.
+    One(String),
+    /// Several.
+    Together(Vec<String>),
 }
 
 /// `[chart]`.

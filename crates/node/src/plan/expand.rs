@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Plan, PlanError};
+use super::{Keys, Plan, PlanError, Vary};
 
 /// A plan with one value for each varied key.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,10 +58,12 @@ pub fn expand(plan: &Value) -> Result<Vec<Variant>, PlanError> {
         for (settings, value) in &found {
             for chosen in &vary.values {
                 let mut value = value.clone();
-                overlay(&mut value, &vary.key, chosen.clone())
-                    .map_err(|e| PlanError::new(format!("vary.{index}.key"), e.to_string()))?;
                 let mut settings: Vec<(String, Value)> = settings.clone();
-                settings.push((vary.key.clone(), chosen.clone()));
+                for (key, chosen) in vary.pairs(index, chosen)? {
+                    overlay(&mut value, key, chosen.clone())
+                        .map_err(|e| PlanError::new(format!("vary.{index}.key"), e.to_string()))?;
+                    settings.push((key.clone(), chosen.clone()));
+                }
                 next.push((settings, value));
             }
         }
@@ -77,6 +79,30 @@ pub fn expand(plan: &Value) -> Result<Vec<Variant>, PlanError> {
         band.check(index, &variants)?;
     }
     Ok(variants)
+}
+
+impl Vary {
+    /// Each key, and what it becomes.
+    fn pairs<'a>(
+        &'a self,
+        index: usize,
+        chosen: &'a Value,
+    ) -> Result<Vec<(&'a String, &'a Value)>, PlanError> {
+        let keys = match &self.key {
+            Keys::One(key) => return Ok(vec![(key, chosen)]),
+            Keys::Together(keys) => keys,
+        };
+        match chosen.as_array().filter(|list| list.len() == keys.len() && !keys.is_empty()) {
+            Some(list) => Ok(keys.iter().zip(list).collect()),
+            None => {
+                let message = format!(
+                    "{} keys vary together, so every value is a list of as many, not {chosen}",
+                    keys.len()
+                );
+                Err(PlanError::new(format!("vary.{index}.values"), message))
+            }
+        }
+    }
 }
 
 /// Puts `value` at `key` (as `algorithm.sparsity`), making tables on the way.
