@@ -1,5 +1,6 @@
 //! Columns of a table as features.
 
+mod groups;
 mod plan;
 
 use std::borrow::Cow;
@@ -9,8 +10,8 @@ use crate::error::{DataError, Fault, shown};
 use crate::recipe::{ColumnKind, ColumnPlan, Missing, Recipe, Scaling};
 use crate::summary::ColumnSummary;
 use crate::table::{Cell, Row, Table};
-use crate::target::Dictionary;
 
+use groups::Groups;
 use plan::{Learned, learn, match_columns};
 
 /// One column, and what to do with it.
@@ -48,7 +49,7 @@ pub(crate) enum Found<'a> {
 /// Everything that turns a row into a record.
 pub(crate) struct Encoders {
     pub columns: Vec<Encoder>,
-    pub groups: Dictionary,
+    pub groups: Groups,
     pub width: u32,
     pub assumptions: Vec<String>,
     missing_words: Vec<String>,
@@ -66,7 +67,7 @@ impl Encoders {
         let learned = learn(recipe, &plans, &missing_words, file, tables)?;
         let mut all = Self {
             columns: Vec::new(),
-            groups: Dictionary::default(),
+            groups: Groups::default(),
             width: 0,
             assumptions: Vec::new(),
             missing_words,
@@ -74,6 +75,7 @@ impl Encoders {
         for (plan, learned) in plans.into_iter().zip(learned) {
             all.add(recipe, plan, learned)?;
         }
+        groups::check(recipe, &all.columns)?;
         if all.width == 0 {
             let what = "no column is a feature; give some the kind `number` or `category`";
             return Err(DataError::recipe("columns", what));
@@ -88,25 +90,24 @@ impl Encoders {
         learned: Learned,
     ) -> Result<(), DataError> {
         let missing = plan.missing.or(recipe.missing).unwrap_or(Missing::Refuse);
-        let category = plan.kind == ColumnKind::Category
-            || (plan.kind == ColumnKind::Group && plan.feature == Some(true));
+        let protected = recipe.protected.as_ref().filter(|p| p.column == plan.name);
+        let kind = if protected.is_some() { ColumnKind::Group } else { plan.kind };
+        let feature = protected.map_or(plan.feature == Some(true), |p| p.feature);
         let what = match plan.kind {
-            _ if category => self.category(&plan, &learned, missing)?,
+            _ if kind == ColumnKind::Group && !feature => What::Nothing,
+            ColumnKind::Category | ColumnKind::Group => self.category(&plan, &learned, missing)?,
             ColumnKind::Number => self.number(recipe, &plan, &learned)?,
-            _ => What::Nothing,
+            ColumnKind::Drop | ColumnKind::Target => What::Nothing,
         };
-        if plan.kind == ColumnKind::Group {
-            self.groups = match &plan.values {
-                Some(values) => Dictionary::declared(values),
-                None => Dictionary::default(),
-            };
-            if plan.values.is_none() {
+        if kind == ColumnKind::Group {
+            self.groups = Groups::new(&plan, protected)?;
+            if self.groups.is_open() {
                 self.assume(format!("the groups of {} were read from the data", shown(&plan.name)));
             }
         }
         let first = self.width;
         self.width += what.features();
-        let (name, kind) = (plan.name, plan.kind);
+        let name = plan.name;
         let encoder = Encoder { name, kind, what, missing, first, missing_count: 0, clamped: 0 };
         self.columns.push(encoder);
         Ok(())

@@ -10,7 +10,7 @@ use undertone_real::Real;
 
 use crate::encoding::Encoding;
 use crate::error::DataError;
-use crate::recipe::{Format, Recipe};
+use crate::recipe::{Format, Holdout, Recipe};
 use crate::rows::Rows;
 use crate::sniff;
 use crate::sources::Sources;
@@ -79,17 +79,30 @@ pub fn load<R: Real>(recipe: &Recipe, sources: &Sources) -> Result<Loaded<R>, Da
     let (train, test) = (parts.train.0, parts.test.map(|test| test.0));
     let mut loaded = Loaded { train, test, summary, encoding };
     if let (None, Some(held)) = (&loaded.test, recipe.holdout) {
-        let records = loaded.train.records();
-        if held == 0 || held >= records {
-            let what = format!("{held} of {records} records cannot be held out");
-            return Err(DataError::recipe("holdout", what));
-        }
-        let (kept, held): (Vec<usize>, Vec<usize>) =
-            ((0..records - held).collect(), (records - held..records).collect());
+        let (kept, held) = hold_out(loaded.train.records(), held)?;
         loaded.test = Some(loaded.train.select(&held));
         loaded.train = loaded.train.select(&kept);
     }
     Ok(loaded)
+}
+
+/// Those that are kept, and those that are held out.
+fn hold_out(records: usize, held: Holdout) -> Result<(Vec<usize>, Vec<usize>), DataError> {
+    let is_held = |record: usize| match held {
+        Holdout::Last(count) => record + count >= records,
+        Holdout::Every { every } => record % every.max(1) == every.max(1) - 1,
+    };
+    let (held_out, kept): (Vec<usize>, Vec<usize>) = (0..records).partition(|r| is_held(*r));
+    if held_out.is_empty() || kept.is_empty() {
+        let what = match held {
+            Holdout::Last(count) => format!("{count} of {records} records cannot be held out"),
+            Holdout::Every { every } => format!(
+                "one in {every} of {records} records leaves none to learn from or none to test on"
+            ),
+        };
+        return Err(DataError::recipe("holdout", what));
+    }
+    Ok((kept, held_out))
 }
 
 /// What a loader of one kind of files gives.

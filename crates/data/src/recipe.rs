@@ -46,9 +46,9 @@ pub struct Recipe {
     /// The array that is held out, in the same NPZ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_member: Option<String>,
-    /// If there is no held-out file: so many records at the end are held out.
+    /// If there is no held-out file: which records are held out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub holdout: Option<usize>,
+    pub holdout: Option<Holdout>,
     /// Guessed from the name and the content if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
@@ -67,6 +67,9 @@ pub struct Recipe {
     /// What each column is: by name if there is a header, in order if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<Vec<ColumnPlan>>,
+    /// The protected attribute, if no column is listed as one, or to make two groups of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protected: Option<ProtectedPlan>,
     /// What becomes of columns that are not listed; `refuse` if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<Others>,
@@ -172,6 +175,36 @@ pub struct ColumnPlan {
     /// Without a header: so many columns of this kind in a row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
+}
+
+/// Which records are held out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Holdout {
+    /// So many at the end.
+    Last(usize),
+    /// One in so many, the last of each: where the order of records means something.
+    Every {
+        /// How many to one that is held out.
+        every: usize,
+    },
+}
+
+/// A protected attribute: a column that stays what it is in the list, but is a feature no more.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct ProtectedPlan {
+    /// Its name.
+    pub column: String,
+    /// Of words: these are group 0, and all others group 1. If not given, each word is a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<Words>,
+    /// Of numbers: those below are group 0, and all others group 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub below: Option<f64>,
+    /// Whether it is a feature all the same.
+    #[serde(default)]
+    pub feature: bool,
 }
 
 /// What a column is.

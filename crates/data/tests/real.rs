@@ -159,8 +159,10 @@ fn small_tables_have_their_classes() {
     let german = read("german-credit").unwrap();
     assert_eq!(balance(&german.train), [300, 700]);
     let compas = read("compas").unwrap();
-    assert_eq!(compas.train.records(), 7_214);
-    assert_eq!(compas.summary.groups.len(), 6);
+    assert_eq!(compas.summary.train.read, 7_214);
+    assert_eq!(compas.summary.groups, ["African-American", "all others"]);
+    let count = |data: &Dataset<f32>| data.groups().unwrap().iter().filter(|g| **g == 0).count();
+    assert_eq!(count(&compas.train) + count(compas.test.as_ref().unwrap()), 3_696);
     let cancer = read("breast-cancer").unwrap();
     assert_eq!((balance(&cancer.train), cancer.train.width()), (vec![212, 357], 30));
     assert_eq!(cancer.summary.public_assumptions.len(), 30);
@@ -180,6 +182,21 @@ fn the_census_is_read_as_sparse_records() {
     assert_eq!(balance(census.test.as_ref().unwrap()), [93_576, 6_186]);
     assert!(matches!(census.train.features(), Features::Sparse { .. }));
     bounded(&census);
+    let census = read("census-13").unwrap();
+    assert_eq!((census.train.width(), census.summary.groups.len()), (13, 2));
+    assert_eq!(balance(&census.train), [187_141, 12_382]);
+    bounded(&census);
+}
+
+#[test]
+fn the_survey_has_as_many_in_either_half() {
+    let Some(survey) = read("acs-13") else { return };
+    assert_eq!((survey.train.width(), survey.summary.train.read), (13, 27_253));
+    let kept = survey.train.records() + survey.test.as_ref().unwrap().records();
+    assert_eq!(kept, 23_006);
+    let [low, high] = balance(&survey.train)[..] else { panic!("two signs") };
+    assert!((0.8..1.25).contains(&(low as f64 / high as f64)), "{low} {high}");
+    bounded(&survey);
 }
 
 #[test]

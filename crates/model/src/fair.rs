@@ -6,9 +6,11 @@
 
 mod eigen;
 mod groups;
+mod parity;
 mod polynomial;
 mod statistics;
 
 pub use groups::{Estimate, Groups};
+pub use parity::Parity;
 pub use polynomial::Polynomial;
 pub use statistics::{Coefficients, Norm, Statistics};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use undertone_real::Real;
 
 use crate::convex::Convex;
+use crate::fair::Parity;
 use crate::linear::Linear;
 use crate::loss::Loss;
 use crate::mean::MeanEstimation;
@@ -38,6 +39,18 @@ pub enum Model {
         /// Whether a constant is learned as well.
         #[serde(default)]
         intercept: bool,
+    },
+    /// Logistic regression with a price on the covariance of group and score: [`Parity`].
+    ParityLogistic {
+        /// Numbers of a record.
+        features: usize,
+        /// Whether a constant is learned as well.
+        #[serde(default)]
+        intercept: bool,
+        /// Of the square of the covariance.
+        weight: f64,
+        /// What part of all people is in group 1; public.
+        share: f64,
     },
     /// A support vector machine: [`Linear`] with [`Loss::SmoothedHinge`].
     SmoothedHinge {
@@ -82,6 +95,12 @@ pub enum ModelError {
     /// More parameters than could be held.
     #[error("a model has at most {} parameters", Model::LARGEST)]
     TooLarge,
+    /// A part of all people that is none.
+    #[error("the share of group 1 is above 0 and below 1, not {0}")]
+    Share(f64),
+    /// No price.
+    #[error("the weight of unfairness is positive and finite, not {0}")]
+    Weight(f64),
     /// The hinge is not smooth.
     #[error("the width of a smoothed hinge is positive and finite, not {0}")]
     Width(f64),
@@ -91,6 +110,7 @@ pub enum ModelError {
 enum Shape<'a> {
     Mean(MeanEstimation),
     Linear(Linear),
+    Parity(Parity),
     Softmax(Softmax),
     Network(&'a Network),
 }
@@ -112,6 +132,15 @@ impl Model {
                 }
                 (features, 1)
             }
+            Self::ParityLogistic { features, weight, share, .. } => {
+                if !(weight > 0.0 && weight.is_finite()) {
+                    return Err(ModelError::Weight(weight));
+                }
+                if !(share > 0.0 && share < 1.0) {
+                    return Err(ModelError::Share(share));
+                }
+                (features, 1)
+            }
             Self::Softmax { features, classes, .. } => (features, classes),
             Self::Tags { features, tags, .. } => (features, tags),
         };
@@ -129,6 +158,7 @@ impl Model {
         match self.shape() {
             Shape::Mean(mean) => Box::new(mean),
             Shape::Linear(linear) => Box::new(linear),
+            Shape::Parity(parity) => Box::new(parity),
             Shape::Softmax(softmax) => Box::new(softmax),
             Shape::Network(network) => Box::new(network.clone()),
         }
@@ -140,7 +170,7 @@ impl Model {
             Shape::Mean(mean) => Box::new(mean),
             Shape::Linear(linear) => Box::new(linear),
             Shape::Softmax(softmax) => Box::new(softmax),
-            Shape::Network(_) => return None,
+            Shape::Parity(_) | Shape::Network(_) => return None,
         })
     }
 
@@ -149,6 +179,7 @@ impl Model {
         match self.shape() {
             Shape::Mean(mean) => Box::new(mean),
             Shape::Linear(linear) => Box::new(linear),
+            Shape::Parity(parity) => Box::new(parity),
             Shape::Softmax(softmax) => Box::new(softmax),
             Shape::Network(network) => Box::new(network.clone()),
         }
@@ -164,12 +195,13 @@ impl Model {
         match self.shape() {
             Shape::Mean(mean) => mean.parts(),
             Shape::Linear(linear) => linear.parts(),
+            Shape::Parity(parity) => parity.parts(),
             Shape::Softmax(softmax) => softmax.parts(),
             Shape::Network(network) => network.parts().to_vec(),
         }
     }
 
-    /// Where training starts: at zero for convex models, whatever the seed.
+    /// Where training starts: at zero for all but networks, whatever the seed.
     pub fn initial<R: Real>(&self, seed: u64) -> Vec<R> {
         match self {
             Self::Network(network) => network.initial(seed),
@@ -184,6 +216,9 @@ impl Model {
             Self::Mean { features } => Shape::Mean(MeanEstimation::new(features)),
             Self::Linear { features, intercept } => linear(features, intercept, Loss::Squared),
             Self::Logistic { features, intercept } => linear(features, intercept, Loss::Logistic),
+            Self::ParityLogistic { features, intercept, weight, share } => {
+                Shape::Parity(Parity::new(features, intercept, weight, share))
+            }
             Self::SmoothedHinge { features, intercept, width } => {
                 linear(features, intercept, Loss::SmoothedHinge { width })
             }
@@ -213,7 +248,9 @@ pub(crate) mod tests {
             Layer::Dense { outputs: 3, bias: true },
         ];
         let network = Network::new([1, 3, 3], layers, Loss::CrossEntropy).unwrap();
-        CONVEX.into_iter().chain([Model::Network(Box::new(network))]).collect()
+        let parity =
+            Model::ParityLogistic { features: 4, intercept: true, weight: 2.0, share: 0.25 };
+        CONVEX.into_iter().chain([parity, Model::Network(Box::new(network))]).collect()
     }
 
     const CONVEX: [Model; 7] = [
@@ -263,5 +300,10 @@ pub(crate) mod tests {
         assert_eq!(softmax(1 << 40, 1 << 40).check(), Err(ModelError::TooLarge));
         let hinge = Model::SmoothedHinge { features: 1, intercept: false, width: 0.0 };
         assert_eq!(hinge.check(), Err(ModelError::Width(0.0)));
+        let parity = |weight, share| {
+            Model::ParityLogistic { features: 1, intercept: false, weight, share }.check()
+        };
+        assert_eq!(parity(0.0, 0.5), Err(ModelError::Weight(0.0)));
+        assert_eq!(parity(1.0, 1.0), Err(ModelError::Share(1.0)));
     }
 }

@@ -323,13 +323,23 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Vary {
-    /// As `algorithm.sparsity`.
-    pub key: String,
-    /// What it becomes, one after the other.
+    /// As `algorithm.sparsity`, or several that vary together.
+    pub key: Keys,
+    /// What it becomes, one after the other; of several keys, a list with one for each.
     pub values: Vec<Value>,
     /// What to call each of them in results; by key and value if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<String>>,
+}
+
+/// A key or several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Keys {
+    /// One.
+    One(String),
+    /// Several.
+    Together(Vec<String>),
 }
 
 /// `[chart]`.

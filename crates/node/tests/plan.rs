@@ -213,6 +213,18 @@ fn every_combination_is_a_variant_and_the_last_key_runs_fastest() {
 }
 
 #[test]
+fn keys_that_vary_together_do_not_multiply() {
+    let vary = json!([{"key": ["data.dimension", "run.rounds"], "values": [[2, 5], [3, 7]]}]);
+    let variants = expand(&with(consensus(), &[("vary", vary)])).unwrap();
+    let labels: Vec<_> = variants.iter().map(|variant| variant.label()).collect();
+    assert_eq!(labels, ["dimension-2-rounds-5", "dimension-3-rounds-7"]);
+    assert_eq!(variants[1].plan.run.rounds, 7);
+    let vary = json!([{"key": ["data.dimension", "run.rounds"], "values": [[2, 5], [3]]}]);
+    let error = expand(&with(consensus(), &[("vary", vary)])).unwrap_err().to_string();
+    assert!(error.starts_with("vary.0.values: 2 keys vary together"), "{error}");
+}
+
+#[test]
 fn variants_and_bands_that_mean_nothing_are_refused() {
     let message = |key: &str, value: Value| {
         expand(&with(consensus(), &[(key, value)])).unwrap_err().to_string()

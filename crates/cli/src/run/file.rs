@@ -73,8 +73,7 @@ impl PlanFile {
                 let hint = suggestion(&error.message);
                 return format!("--set {}: {}{hint}", settings.join(" "), error.message);
             }
-            let varied = value["vary"].as_array().into_iter().flatten();
-            let place = varied.into_iter().position(|vary| vary["key"] == error.key.as_str());
+            let place = place_of(&value, |key| key == error.key);
             let key = place.map_or_else(|| error.key.clone(), |k| format!("vary.{k}.values"));
             self.say(&error, &key)
         })
@@ -86,7 +85,7 @@ impl PlanFile {
             return error.message.clone();
         }
         // A varied key is where its values are.
-        let varied = variant.settings.iter().position(|(key, _)| error.key.starts_with(key));
+        let varied = place_of(&self.value, |key| error.key.starts_with(key));
         let key = varied.map_or_else(|| error.key.clone(), |index| format!("vary.{index}.values"));
         let label = variant.label();
         let which = if label.is_empty() { String::new() } else { format!(" (variant {label})") };
@@ -101,6 +100,15 @@ impl PlanFile {
             key => format!("{place}: {key}: {}{hint}", error.message),
         }
     }
+}
+
+/// Which `[[vary]]` has such a key, alone or together with others.
+fn place_of(plan: &Value, wanted: impl Fn(&str) -> bool) -> Option<usize> {
+    let has = |vary: &Value| match &vary["key"] {
+        Value::Array(keys) => keys.iter().filter_map(Value::as_str).any(&wanted),
+        key => key.as_str().is_some_and(&wanted),
+    };
+    plan["vary"].as_array()?.iter().position(has)
 }
 
 /// A plan by the type that its `[data]` has, which knows the place of a wrong key.

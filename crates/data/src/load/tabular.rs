@@ -5,7 +5,7 @@ use undertone_real::Real;
 
 use super::{Parts, dataset, dense_rows, sparse_rows};
 use crate::encode::{Encoders, Found};
-use crate::error::{DataError, Fault, shown};
+use crate::error::{DataError, Fault};
 use crate::recipe::{ColumnKind, Format, Layout, Recipe};
 use crate::rows::Rows;
 use crate::sources::Sources;
@@ -142,9 +142,7 @@ impl Reading<'_> {
                     if self.encoders.columns[index].kind == ColumnKind::Target {
                         target = Some(self.targets.read(&word).map_err(fault)?);
                     } else {
-                        group = Some(self.encoders.groups.number(&word).ok_or_else(|| {
-                            fault(format!("{} is no declared group", shown(&word)))
-                        })?);
+                        group = Some(self.encoders.groups.number(&word).map_err(fault)?);
                     }
                 }
             }

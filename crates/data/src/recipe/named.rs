@@ -12,12 +12,14 @@ pub fn text(name: &str) -> Option<&'static str> {
 
 const RECIPES: &[(&str, &str)] = &[
     ("a9a", include_str!("a9a.toml")),
+    ("acs-13", include_str!("acs-13.toml")),
     ("adult-105", include_str!("adult-105.toml")),
     ("adult-13", include_str!("adult-13.toml")),
     ("adult-41", include_str!("adult-41.toml")),
     ("adult-fair", include_str!("adult-fair.toml")),
     ("bank-marketing", include_str!("bank-marketing.toml")),
     ("breast-cancer", include_str!("breast-cancer.toml")),
+    ("census-13", include_str!("census-13.toml")),
     ("census-income", include_str!("census-income.toml")),
     ("cifar-10", include_str!("cifar-10.toml")),
     ("compas", include_str!("compas.toml")),

@@ -26,12 +26,16 @@ pub fn write_onnx<R: Real>(model: &Model, x: &[R]) -> Result<Vec<u8>, ExportErro
         }
         Model::Linear { features, .. }
         | Model::Logistic { features, .. }
+        | Model::ParityLogistic { features, .. }
         | Model::SmoothedHinge { features, .. } => (features, 1),
         Model::Softmax { features, classes, .. } => (features, classes),
         Model::Tags { features, tags, .. } => (features, tags),
         Model::Network(ref network) => return write_network(network, x),
     };
     let (weight, bias) = x.split_at(features * outputs);
+    // The multiplier is no part of a score.
+    let multiplier = usize::from(matches!(model, Model::ParityLogistic { .. }));
+    let bias = &bias[..bias.len() - multiplier];
     let mut graph = Graph::new(&[features]);
     graph.dense(("weight", weight), ("bias", bias), outputs);
     Ok(graph.finish(outputs))

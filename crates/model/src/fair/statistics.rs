@@ -1,5 +1,7 @@
 //! What is summed over records.
 
+mod sensitivity;
+
 use undertone_real::Real;
 
 use super::polynomial::Polynomial;
@@ -106,67 +108,6 @@ impl Statistics {
     /// The norm of its sensitivity.
     pub fn norm(&self) -> Norm {
         self.norm
-    }
-
-    /// How far replacing one record moves the sums at most.
-    ///
-    /// # Guarantee
-    ///
-    /// In the L2 norm, [`Plain`](Coefficients::Plain) and [`Covariance`](Coefficients::Covariance),
-    /// exact: attained where label and group flip and `x` stays (and, for signed features, where
-    /// `x` becomes `-x`). Let `C = <x, x'>`. For every choice of labels and groups the square is an
-    /// increasing function of `|x|` and `|x'|` at fixed `C`, because `|x + x'|^2`, `|x - x'|^2` and
-    /// `|x x' - x' x'|_F^2 = |x|^4 + |x'|^4 - 2 C^2` are; so both are one, and what is left is a
-    /// parabola in `C`, whose greatest value on `[0, 1]` (`[-1, 1]` if signed) is taken.
-    /// Others are upper bounds.
-    pub fn sensitivity(&self) -> f64 {
-        let d = self.features as f64;
-        let shift = if self.signed { 2.0 } else { std::f64::consts::SQRT_2 };
-        match (self.norm, self.coefficients) {
-            (Norm::L2, Coefficients::Plain) => {
-                let parts = [(0.5, 0.5), (0.5, -0.5)];
-                self.greatest(&parts.map(|(constant, slope)| (constant, slope, 0.0)))
-            }
-            (Norm::L2, Coefficients::Covariance) => {
-                let flip = GROUP * GROUP;
-                let cases = [(1.0, 1.0), (1.0, 0.0), (1.0, -1.0)];
-                let with = cases.map(|(constant, slope)| match slope {
-                    s if s < 0.0 => (constant, slope, 0.0),
-                    _ => (constant, slope, flip),
-                });
-                self.greatest(&with)
-            }
-            (Norm::L2, Coefficients::Printed) => (9.0_f64 + 1.0 / 32.0).sqrt(),
-            (Norm::L2, Coefficients::Shifted { weight }) => {
-                (1.0 + shift * weight.abs()).hypot(2.0_f64.sqrt() / 8.0)
-            }
-            (Norm::L1, Coefficients::Plain) => d.sqrt() + d / 4.0,
-            (Norm::L1, Coefficients::Covariance) => {
-                // |x + x'|^2 + |x - x'|^2 <= 4, and Cauchy and Schwarz.
-                let wide = if self.signed { 1.0 + FEATURES } else { FEATURES.hypot(1.0) };
-                2.0 * d.sqrt() * wide + d / 4.0 + GROUP
-            }
-            (Norm::L1, Coefficients::Printed) => 3.0 * d.sqrt() + d / 4.0,
-            (Norm::L1, Coefficients::Shifted { weight }) => {
-                d.sqrt() * (1.0 + shift * weight.abs()) + d / 4.0
-            }
-        }
-    }
-
-    /// The root of the greatest value of `constant + slope C + more` and what `M` and `sum x` add:
-    /// `q (1 - C^2) + t (1 - C)`.
-    fn greatest(&self, cases: &[(f64, f64, f64)]) -> f64 {
-        let q = self.quadratic().powi(2) / 32.0;
-        let t = match self.coefficients {
-            Coefficients::Covariance => 2.0 * FEATURES * FEATURES,
-            _ => 0.0,
-        };
-        let least = if self.signed { -1.0 } else { 0.0 };
-        let value = |(constant, slope, more): &(f64, f64, f64)| {
-            let c = ((slope - t) / (2.0 * q)).clamp(least, 1.0);
-            constant + slope * c + more + q * (1.0 - c * c) + t * (1.0 - c)
-        };
-        cases.iter().map(value).fold(0.0, f64::max).sqrt()
     }
 
     /// The sums, weighted. Panics if records have no signs, or no groups where they are needed.

@@ -191,7 +191,11 @@ fn check_records<R: Real>(data: &Dataset<R>) -> Result<(), PlanError> {
     };
     match groups.iter().max() {
         Some(most) if *most > 1 => {
-            error(format!("the protected attribute has {} groups; it must have two", most + 1))
+            let groups = most + 1;
+            error(format!(
+                "the protected attribute has {groups} groups; make two of them with protected = \
+                 {{ column = \"...\", against = \"...\" }} in [data]"
+            ))
         }
         _ => Ok(()),
     }

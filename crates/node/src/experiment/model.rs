@@ -101,9 +101,10 @@ enum Net {
 }
 
 /// The words for what is in `[model]`.
-const KINDS: [&str; 9] = [
+const KINDS: [&str; 10] = [
     "linear",
     "logistic",
+    "parity-logistic",
     "smoothed-hinge",
     "softmax",
     "tags",
@@ -148,6 +149,7 @@ impl Described {
                 filled.entry("tags").or_insert_with(|| (*tags).into());
             }
             (Targets::Sign(_), Some("logistic" | "smoothed-hinge")) => {}
+            (Targets::Sign(_), Some("parity-logistic")) => check_groups(data)?,
             (Targets::Real(_), Some("linear")) => {}
             (targets, _) => return Err(other_targets(targets)),
         }
@@ -161,6 +163,7 @@ impl Described {
             Model::Linear { features, .. }
             | Model::Logistic { features, .. }
             | Model::Mean { features }
+            | Model::ParityLogistic { features, .. }
             | Model::SmoothedHinge { features, .. } => (features, None),
         };
         let differs = |key: &str, given: usize, found: usize| {
@@ -287,6 +290,18 @@ impl Described {
     }
 }
 
+fn check_groups<R: Real>(data: &Dataset<R>) -> Result<(), PlanError> {
+    let most = data.groups().and_then(|groups| groups.iter().max());
+    match most {
+        Some(0 | 1) => Ok(()),
+        _ => {
+            let message = "parity is between two groups; give a protected attribute, as data.\
+                           protected = { column = \"...\", against = \"...\" }";
+            Err(PlanError::new("model.kind", message))
+        }
+    }
+}
+
 /// How many scores a record needs.
 fn outputs<R>(targets: &Targets<R>) -> usize {
     match targets {
@@ -300,7 +315,7 @@ fn other_targets<R>(targets: &Targets<R>) -> PlanError {
     let message = match targets {
         Targets::None => "the records have nothing to predict; name a target column".into(),
         Targets::Real(_) => wanted("numbers", "linear or mlp"),
-        Targets::Sign(_) => wanted("signs", "logistic, smoothed-hinge or mlp"),
+        Targets::Sign(_) => wanted("signs", "logistic, parity-logistic, smoothed-hinge or mlp"),
         Targets::Class { .. } => wanted("classes", "softmax or mlp"),
         Targets::Tags { .. } => wanted("tags", "tags or mlp"),
     };

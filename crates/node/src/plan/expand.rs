@@ -3,14 +3,15 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Plan, PlanError};
+use super::{Keys, Plan, PlanError, Vary};
 
 /// A plan with one value for each varied key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
     /// The varied keys and their values, in the order of the plan.
     pub settings: Vec<(String, Value)>,
-    /// What the values are called, where the plan says it.
+    /// What the values are called, where the plan says it; empty after the first of keys that vary
+    /// together.
     pub names: Vec<Option<String>>,
     /// The plan without its `vary`.
     pub plan: Plan,
@@ -37,7 +38,8 @@ impl Variant {
             Some(Some(name)) => name.clone(),
             _ => format!("{}-{}", short(key), plain(value)),
         };
-        self.settings.iter().enumerate().map(part).collect::<Vec<_>>().join("-")
+        let parts = self.settings.iter().enumerate().map(part).filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join("-")
     }
 
     /// Whether all of `set` (as `algorithm.sparsity = 0.5`) is so in this variant.
@@ -64,12 +66,16 @@ pub fn expand(plan: &Value) -> Result<Vec<Variant>, PlanError> {
         for (settings, names, value) in &found {
             for (k, chosen) in vary.values.iter().enumerate() {
                 let mut value = value.clone();
-                overlay(&mut value, &vary.key, chosen.clone())
-                    .map_err(|e| PlanError::new(format!("vary.{index}.key"), e.to_string()))?;
                 let mut settings: Vec<(String, Value)> = settings.clone();
-                settings.push((vary.key.clone(), chosen.clone()));
                 let mut names: Vec<Option<String>> = names.clone();
-                names.push(vary.names.as_ref().map(|names| names[k].clone()));
+                let mut name = vary.names.as_ref().map(|names| names[k].clone());
+                for (key, chosen) in vary.pairs(index, chosen)? {
+                    overlay(&mut value, key, chosen.clone())
+                        .map_err(|e| PlanError::new(format!("vary.{index}.key"), e.to_string()))?;
+                    settings.push((key.clone(), chosen.clone()));
+                    // One name is enough for keys that vary together.
+                    names.push(name.as_mut().map(std::mem::take));
+                }
                 next.push((settings, names, value));
             }
         }
@@ -88,7 +94,7 @@ pub fn expand(plan: &Value) -> Result<Vec<Variant>, PlanError> {
 }
 
 /// A name for each value, fit for a file, and no two the same.
-fn check_names(index: usize, vary: &super::Vary) -> Result<(), PlanError> {
+fn check_names(index: usize, vary: &Vary) -> Result<(), PlanError> {
     let Some(names) = &vary.names else { return Ok(()) };
     let error = |message: String| Err(PlanError::new(format!("vary.{index}.names"), message));
     if names.len() != vary.values.len() {
@@ -102,6 +108,30 @@ fn check_names(index: usize, vary: &super::Vary) -> Result<(), PlanError> {
     match (1..names.len()).find(|k| names[..*k].contains(&names[*k])) {
         Some(k) => error(format!("{:?} is there twice", names[k])),
         None => Ok(()),
+    }
+}
+
+impl Vary {
+    /// Each key, and what it becomes.
+    fn pairs<'a>(
+        &'a self,
+        index: usize,
+        chosen: &'a Value,
+    ) -> Result<Vec<(&'a String, &'a Value)>, PlanError> {
+        let keys = match &self.key {
+            Keys::One(key) => return Ok(vec![(key, chosen)]),
+            Keys::Together(keys) => keys,
+        };
+        match chosen.as_array().filter(|list| list.len() == keys.len() && !keys.is_empty()) {
+            Some(list) => Ok(keys.iter().zip(list).collect()),
+            None => {
+                let message = format!(
+                    "{} keys vary together, so every value is a list of as many, not {chosen}",
+                    keys.len()
+                );
+                Err(PlanError::new(format!("vary.{index}.values"), message))
+            }
+        }
     }
 }
 

@@ -146,36 +146,142 @@ fn pair(source: &mut Source, d: usize, signed: bool, others: usize) -> [Dataset<
     [before, dataset(d, second, &labels, &groups)]
 }
 
+const ALL: [Coefficients; 4] = [
+    Coefficients::Plain,
+    Coefficients::Covariance,
+    Coefficients::Printed,
+    Coefficients::Shifted { weight: 1.0 },
+];
+
 #[test]
-fn search_never_exceeds_a_sensitivity_and_attains_those_that_are_exact() {
-    let all = [
-        (Coefficients::Plain, Norm::L2, true),
-        (Coefficients::Covariance, Norm::L2, true),
-        (Coefficients::Printed, Norm::L2, false),
-        (Coefficients::Shifted { weight: 1.0 }, Norm::L2, false),
-        (Coefficients::Plain, Norm::L1, false),
-        (Coefficients::Covariance, Norm::L1, false),
-        (Coefficients::Printed, Norm::L1, false),
-        (Coefficients::Shifted { weight: 1.0 }, Norm::L1, false),
-    ];
+fn random_pairs_never_exceed_a_sensitivity() {
     let mut source = Source::new(7, 0);
-    for (coefficients, norm, exact) in all {
-        for signed in [false, true] {
-            let mut most: f64 = 0.0;
-            for round in 0..3000 {
-                let d = [1, 2, 3, 8][round % 4];
-                let [before, after] = pair(&mut source, d, signed, [0, 1, 12][round % 3]);
-                let mut statistics = Statistics::new(d, coefficients, norm);
-                if signed {
-                    statistics = statistics.signed();
-                }
-                let share = moved(&statistics, &before, &after) / statistics.sensitivity();
-                assert!(share <= 1.0 + 1e-9, "{coefficients:?} {norm:?} {signed} {d} {share}");
-                let bare = statistics.unweighted();
-                assert!(moved(&bare, &before, &after) <= bare.sensitivity() * (1.0 + 1e-9));
-                most = most.max(share);
+    for (coefficients, norm) in ALL.iter().flat_map(|c| [(*c, Norm::L2), (*c, Norm::L1)]) {
+        for (signed, round) in (0..2000).map(|round| (round % 2 == 1, round / 2)) {
+            let d = [1, 2, 3, 8][round % 4];
+            let [before, after] = pair(&mut source, d, signed, [0, 1, 12][round % 3]);
+            let mut statistics = Statistics::new(d, coefficients, norm);
+            if signed {
+                statistics = statistics.signed();
             }
-            assert!(!exact || most > 0.99, "{coefficients:?} {norm:?} {signed}: {most}");
+            let share = moved(&statistics, &before, &after) / statistics.sensitivity();
+            assert!(share <= 1.0 + 1e-9, "{coefficients:?} {norm:?} {signed} {d} {share}");
+            let bare = statistics.unweighted();
+            assert!(moved(&bare, &before, &after) <= bare.sensitivity() * (1.0 + 1e-9));
+        }
+    }
+}
+
+/// A neighbouring pair that can be moved a little: a record before and after, and what all others
+/// are.
+#[derive(Clone)]
+struct Attack {
+    /// Before, after, others.
+    rows: [Vec<f64>; 3],
+    labels: [f64; 3],
+    groups: [u32; 3],
+}
+
+impl Attack {
+    /// Somewhere, with labels and groups by five bits.
+    fn start(source: &mut Source, d: usize, signed: bool, bits: u32) -> Self {
+        let rows = [0; 3].map(|_| (0..d).map(|_| source.gaussian()).collect());
+        let bit = |k: u32| bits >> k & 1;
+        let mut new = Self {
+            rows,
+            labels: [f64::from(bit(0)), f64::from(bit(1)), 1.0],
+            groups: [bit(2), bit(3), bit(4)],
+        };
+        new.rows.iter_mut().for_each(|row| unit(row, signed));
+        new
+    }
+
+    fn step(&self, source: &mut Source, size: f64, signed: bool) -> Self {
+        let mut next = self.clone();
+        for row in &mut next.rows {
+            let moves = |v: &mut f64| {
+                if source.happens(0.5) {
+                    *v += size * source.gaussian();
+                }
+            };
+            row.iter_mut().for_each(moves);
+            unit(row, signed);
+        }
+        next
+    }
+
+    fn moved(&self, statistics: &Statistics, others: usize) -> f64 {
+        let side = |k: usize| {
+            let mut rows = self.rows[2].repeat(others);
+            rows.extend(&self.rows[k]);
+            let mut labels = vec![self.labels[2]; others];
+            labels.push(self.labels[k]);
+            let mut groups = vec![self.groups[2]; others];
+            groups.push(self.groups[k]);
+            dataset(self.rows[k].len(), rows, &labels, &groups)
+        };
+        moved(statistics, &side(0), &side(1))
+    }
+}
+
+/// In bounds; long rows are shortened.
+fn unit(row: &mut [f64], signed: bool) {
+    row.iter_mut().filter(|v| !signed && **v < 0.0).for_each(|v| *v = 0.0);
+    let norm = row.iter().map(|v| v * v).sum::<f64>().sqrt();
+    row.iter_mut().filter(|_| norm > 1.0).for_each(|v| *v /= norm);
+}
+
+/// The most that climbing from random pairs finds, as a share of the sensitivity.
+fn attained(statistics: &Statistics, signed: bool, source: &mut Source) -> f64 {
+    let mean_inside =
+        matches!(statistics.coefficients, Coefficients::Printed | Coefficients::Shifted { .. });
+    let others = if mean_inside { 110 } else { 0 };
+    let mut most: f64 = 0.0;
+    for bits in 0..32 {
+        let (mut at, mut size) = (Attack::start(source, statistics.features(), signed, bits), 0.5);
+        let mut value = at.moved(statistics, others);
+        for _ in 0..STEPS {
+            let next = at.step(source, size, signed);
+            let found = next.moved(statistics, others);
+            size = if found > value { size * 1.3 } else { (size * 0.97).max(1e-3) };
+            if found > value {
+                (at, value) = (next, found);
+            }
+        }
+        most = most.max(value);
+    }
+    most / statistics.sensitivity()
+}
+
+const STEPS: usize = 250;
+
+#[test]
+fn climbing_attains_every_sensitivity_that_is_exact() {
+    let mut source = Source::new(8, 0);
+    for coefficients in ALL {
+        for signed in [false, true] {
+            let mut statistics = Statistics::new(2, coefficients, Norm::L2);
+            if signed {
+                statistics = statistics.signed();
+            }
+            let share = attained(&statistics, signed, &mut source);
+            assert!((0.99..=1.0 + 1e-9).contains(&share), "{coefficients:?} {signed}: {share}");
+        }
+    }
+}
+
+#[test]
+fn climbing_comes_close_to_the_bounds_of_the_l1_norm() {
+    let mut source = Source::new(9, 0);
+    let least = [0.97, 0.96, 0.97, 0.9];
+    for (coefficients, least) in ALL.into_iter().zip(least) {
+        for signed in [false, true] {
+            let mut statistics = Statistics::new(4, coefficients, Norm::L1);
+            if signed {
+                statistics = statistics.signed();
+            }
+            let share = attained(&statistics, signed, &mut source);
+            assert!((least..=1.0 + 1e-9).contains(&share), "{coefficients:?} {signed}: {share}");
         }
     }
 }
@@ -193,9 +299,9 @@ fn weights_save_noise() {
     let fair = Statistics::new(13, Coefficients::Covariance, Norm::L2);
     let ratio = fair.quadratic_noise(fair.sensitivity()) / 3.0_f64.sqrt();
     assert!((ratio - 0.169).abs() < 1e-3, "{ratio}");
-    // Theory 4.1 and 4.3: 6.855551275 and less than 11.9545708.
+    // Theory 4.1 and 4.3: less than 6.855551275 and less than 11.9545708.
     let plain = Statistics::new(13, Coefficients::Plain, Norm::L1);
-    assert!((plain.sensitivity() - 6.855_551_275).abs() < 1e-9);
+    assert!((plain.sensitivity() - 5.123_7).abs() < 1e-4);
     let fair = Statistics::new(13, Coefficients::Covariance, Norm::L1);
     assert!(fair.sensitivity() < 11.954_570_8);
 }
