@@ -232,12 +232,12 @@ impl Experiment {
         }
     }
 
-    /// The model whose parameters [`Self::parameters`] are, if there is one.
+    /// The model whose parameters [`Self::parameters`] are, if there is one that a plan can name.
     pub fn model(&self) -> Option<Model> {
         match &self.kind {
             Kind::Averaging { .. } => None,
             Kind::Fair(fair) => Some(fair.model()),
-            Kind::Learning(learning) => Some(learning.model()),
+            Kind::Learning(learning) => learning.model(),
         }
     }
 

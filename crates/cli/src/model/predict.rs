@@ -141,7 +141,7 @@ impl Kind {
         use undertone_model::Loss;
         match model {
             Model::SmoothedHinge { .. } => Self::Margin,
-            Model::Logistic { .. } => Self::Sign,
+            Model::Logistic { .. } | Model::ParityLogistic { .. } => Self::Sign,
             Model::Linear { .. } | Model::Mean { .. } => Self::Number,
             Model::Softmax { .. } | Model::Tags { .. } => Self::Classes,
             Model::Network(network) => match network.loss_function() {

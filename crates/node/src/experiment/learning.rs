@@ -127,8 +127,8 @@ impl Learning {
         self.model.dimension()
     }
 
-    pub(super) fn model(&self) -> Model {
-        self.model.model().clone()
+    pub(super) fn model(&self) -> Option<Model> {
+        self.model.model().cloned()
     }
 
     pub(super) fn initial<R: Real>(&self, seed: u64) -> Vec<R> {

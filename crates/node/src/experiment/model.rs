@@ -241,8 +241,12 @@ impl Described {
         Err(PlanError::new("model.kind", message))
     }
 
-    pub(super) fn model(&self) -> &Model {
-        &self.0
+    /// The model, if a plan can name it.
+    pub(super) fn model(&self) -> Option<&Model> {
+        match self {
+            Self::Named(model) => Some(model),
+            Self::Own(_) => None,
+        }
     }
 
     pub(super) fn dimension(&self) -> usize {

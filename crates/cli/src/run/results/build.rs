@@ -80,7 +80,7 @@ impl Results<'_> {
 }
 
 fn variant(outcome: &Outcome) -> report::Variant {
-    let Variant { settings, plan } = &outcome.variant;
+    let Variant { settings, plan, .. } = &outcome.variant;
     let first = outcome.runs.first().map(|traced| &traced.run);
     let (guarantees, guarantees_left_out) = first.map_or((Vec::new(), 0), promises);
     let finite = |epsilon: Epsilon| epsilon.get().is_finite().then_some(epsilon.get());
