@@ -171,7 +171,7 @@ fn broken_dp_events_say_what_is_wrong() {
     assert_eq!(read("3"), "no event of ours for dp_accounting's value without class_name");
 }
 
-/// The JSON of every variant, byte for byte as it was first published (`events.md` of the book). A change
+/// The JSON of every variant, byte for byte as it was first published (`events.md`). A change
 /// here breaks ledgers that people have.
 #[test]
 fn our_events_keep_their_json() {

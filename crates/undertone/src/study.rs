@@ -17,10 +17,14 @@ use undertone_sim::{Outcome, RunError, run_all, world_of};
 /// network = { nodes = 4, schedule = "fixed", topology = { family = "ring" } }
 /// data = { source = "uniform", low = -1.0, high = 1.0, dimension = 2, records = 100 }
 /// algorithm = { name = "push-sum" }
-/// privacy = { epsilon = 1.0, delta = 1e-6, clip = { clip = "box", radius = 1.0 }, noise = "sound" }
 /// run = { rounds = 30, precision = "f64" }
 /// evaluate = { metrics = ["consensus-error"] }
 /// vary = [{ key = "privacy.epsilon", values = [0.5, 1.0, 2.0] }]
+/// [privacy]
+/// epsilon = 1.0
+/// delta = 1e-6
+/// clip = { clip = "box", radius = 1.0 }
+/// noise = "sound"
 /// "#;
 /// let study = Study::from_toml(text)?.set("run.rounds", 20)?;
 /// for outcome in study.run()? {

@@ -15,8 +15,8 @@ const MADE: &str = "<!-- made by `cargo xtask book`; do not edit -->\n\n";
 /// What every command says of itself.
 fn commands() -> String {
     let mut text = format!(
-        "# Commands\n\n{MADE}What `undertone help` says of every command. Exit codes: 0 if all went \
-         well, 1 if something that was expected does not hold, 2 if the input is wrong.\n"
+        "# Commands\n\n{MADE}What `undertone help` says of every command. Exit codes: 0 if all \
+         went well, 1 if something that was expected does not hold, 2 if the input is wrong.\n"
     );
     let mut todo = vec![Vec::<String>::new()];
     while let Some(words) = todo.pop() {
