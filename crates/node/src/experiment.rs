@@ -69,6 +69,15 @@ impl Experiment {
         Self::with(plan, records, None)
     }
 
+    /// Finds what is wrong with a plan before anything is read or priced: keys that are missing or
+    /// do not go together. To check all variants so, first, saves the time to price some of them.
+    pub fn glance(plan: &Plan) -> Result<(), PlanError> {
+        check_run(plan)?;
+        network::family(&plan.network)?;
+        check_own_budgets(plan)?;
+        Algorithm::check(plan)
+    }
+
     /// Checks a plan for one node that has these records all to itself: nothing is dealt, and it is
     /// the only [learner](Self::learners).
     pub fn of_owner(plan: &Plan, records: Option<Records>, owner: u32) -> Result<Self, PlanError> {
@@ -76,10 +85,8 @@ impl Experiment {
     }
 
     fn with(plan: &Plan, records: Option<Records>, owner: Option<u32>) -> Result<Self, PlanError> {
-        check_run(plan)?;
+        Self::glance(plan)?;
         let family = network::family(&plan.network)?;
-        check_own_budgets(plan)?;
-        Algorithm::check(plan)?;
         let (algorithm, kind) = if fair::is_fair(plan) {
             if owner.is_some() {
                 let message = "a fair classifier is learned in the simulator; take another kind";
