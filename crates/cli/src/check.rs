@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 use toml::de::DeTable;
+use undertone_node::Experiment;
 
 use crate::output;
 use crate::run::checked;
@@ -92,9 +93,16 @@ impl Check {
         let beside = self.plan.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut library = Library::new(beside.map(Path::to_path_buf));
         let (mut experiments, mut faults) = (Vec::new(), Vec::<Fault>::new());
+        let glances = variants.iter().map(|v| Experiment::glance(&v.plan).err());
+        let clear = glances.flatten().count() == 0;
         for variant in variants {
-            match checked(&variant.plan, &mut library) {
-                Ok(experiment) => experiments.push((variant, experiment)),
+            // Nothing is priced as long as a variant cannot run at all.
+            let checked = match clear {
+                true => checked(&variant.plan, &mut library).map(Some),
+                false => Experiment::glance(&variant.plan).map(|()| None),
+            };
+            match checked {
+                Ok(experiment) => experiments.extend(experiment.map(|e| (variant, e))),
                 Err(error) => {
                     // Variants mostly have the same fault; it is said once.
                     let said = faults.iter().any(|fault| fault.key == error.key);

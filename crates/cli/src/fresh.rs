@@ -1,7 +1,7 @@
 //! `undertone new`.
 
 mod table;
-mod template;
+pub mod template;
 
 use std::path::PathBuf;
 

@@ -116,6 +116,7 @@ fn words(done: &Done, folder: &str) -> String {
          each alone {alone:.1}%, together without privacy {open:.1}%. Accuracy is that of a node's own\n\
          model, averaged over nodes; the simulator measures it, no node could.\n\n\
          {promise}\n\
+         That is the promise of one run; whoever shows several on the same records pays for each.\n\
          A simulation's seed is public, so that its noise hides nothing: run nodes for that.\n\n\
          {place}. Now try:\n  \
          undertone ledger show {folder}/ledgers/private-together/node-0.jsonl\n  \

@@ -81,6 +81,15 @@ impl Experiment {
         Self::with(plan, records, None, Some(objective))
     }
 
+    /// Finds what is wrong with a plan before anything is read or priced: keys that are missing or
+    /// do not go together. To check all variants so, first, saves the time to price some of them.
+    pub fn glance(plan: &Plan) -> Result<(), PlanError> {
+        check_run(plan)?;
+        network::family(&plan.network)?;
+        check_own_budgets(plan)?;
+        Algorithm::check(plan)
+    }
+
     /// Checks a plan for one node that has these records all to itself: nothing is dealt, and it is
     /// the only [learner](Self::learners).
     pub fn of_owner(plan: &Plan, records: Option<Records>, owner: u32) -> Result<Self, PlanError> {
@@ -93,10 +102,8 @@ impl Experiment {
         owner: Option<u32>,
         own: Option<OwnObjective>,
     ) -> Result<Self, PlanError> {
-        check_run(plan)?;
+        Self::glance(plan)?;
         let family = network::family(&plan.network)?;
-        check_own_budgets(plan)?;
-        Algorithm::check(plan)?;
         let (algorithm, kind) = if fair::is_fair(plan) {
             let fair = Fair::new(plan, records, owner)?;
             (Algorithm::new(plan, fair.dimension())?, Kind::Fair(Box::new(fair)))

@@ -25,10 +25,10 @@ pub fn plan(word: AlgorithmWord, records: Option<&Records>) -> String {
         facts.shipped,
         facts.name,
     );
+    let name = format!("name = \"my-{}\"", facts.name);
     text.push_str(&format!(
-        "name = \"my-{}\"                 # the folder of the results\n\
+        "{name:35} # the folder of the results\n\
          seed = 1                            # of everything random; public\n\n",
-        facts.name
     ));
     text.push_str(&network(word));
     let usual = if averages { NUMBERS } else { RECORDS };
@@ -161,6 +161,7 @@ fn keys(word: AlgorithmWord) -> &'static str {
         Word::TwoStage => "steps = 10                          # noisy steps before averaging\n",
         Word::PrivSgp | Word::PrivSgpVr | Word::Dp2Sgd | Word::Dsgd | Word::Adp2Sgd => {
             "step = 1.0\n\
+             momentum = 0.9                      # of what was released, so it costs nothing\n\
              sampling = \"poisson\"                # every record by itself, so that few are read\n\
              batch = 50                          # so many on average\n"
         }

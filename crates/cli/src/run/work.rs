@@ -49,6 +49,9 @@ impl Work {
     /// code 130 on Ctrl-C.
     pub fn carry_out(self, file: &PlanFile) -> Result<Done, String> {
         let variants = file.variants(&self.settings)?;
+        for variant in &variants {
+            Experiment::glance(&variant.plan).map_err(|error| file.locate(&error, variant))?;
+        }
         let mut library = Library::new(self.beside.clone());
         let check = |variant: Variant| match checked(&variant.plan, &mut library) {
             Ok(experiment) => Ok((variant, experiment)),

@@ -21,6 +21,7 @@ pub struct Wrong {
 pub fn wrong(root: &Spanned<DeTable<'_>>) -> Vec<Wrong> {
     let mut found = Vec::new();
     table(root.get_ref(), PLAN, "", root.span(), &mut found);
+    found.sort_by_key(|wrong| wrong.span.as_ref().map_or(usize::MAX, |span| span.start));
     found
 }
 
@@ -137,5 +138,77 @@ fn kind(value: &DeValue<'_>) -> &'static str {
         DeValue::Datetime(_) => "a date",
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn complaints(text: &str) -> Vec<String> {
+        let root = DeTable::parse(text).unwrap();
+        wrong(&root).iter().map(|wrong| format!("{}: {}", wrong.key, wrong.message)).collect()
+    }
+
+    /// Plans that run have nothing wrong: those of the papers, of recipes' keys, and ours.
+    #[test]
+    fn all_plans_that_run_are_accepted() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+        let mut count = 0;
+        for folder in std::fs::read_dir(root).unwrap().flatten() {
+            for file in std::fs::read_dir(folder.path()).into_iter().flatten().flatten() {
+                if file.path().extension().is_some_and(|end| end == "toml") {
+                    let text = std::fs::read_to_string(file.path()).unwrap();
+                    assert_eq!(complaints(&text), [""; 0], "{:?}", file.path());
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 20, "{count}");
+        assert_eq!(complaints(include_str!("../quickstart/plan.toml")), [""; 0]);
+        assert_eq!(complaints(include_str!("../run/default.toml")), [""; 0]);
+        for word in undertone_node::plan::AlgorithmWord::ALL {
+            assert_eq!(complaints(&crate::fresh::template::plan(word, None)), [""; 0], "{word:?}");
+        }
+    }
+
+    #[test]
+    fn all_faults_are_found_in_the_order_of_the_file() {
+        let text = "
+            seed = 1.5
+            [network]
+            nodes = 3
+            schedule = \"fixd\"
+            [algorithm]
+            name = \"push-sum\"
+            step = { first = 1.0, powr = 2 }
+            [privacy]
+            noise = { sgma = 1.0 }
+            [[vary]]
+            key = 3
+            values = []
+        ";
+        let found = complaints(text);
+        let expected = [
+            "seed: is a whole number, not a number with a point",
+            "network.schedule: \"fixd\" is none of its words; did you mean \"fixed\"?",
+            "algorithm.step.powr: there is no such key; did you mean `power`?",
+            "privacy.delta: is missing: the budget",
+            "privacy.clip: is missing: a norm of gradients, or a set of records",
+            "privacy.noise.sigma: is missing: the standard deviation; 0 is no guarantee",
+            "privacy.noise.sgma: there is no such key; did you mean `sigma`?",
+            "vary.0.key: is a text in quotes, not a whole number",
+            "name: is missing: what it is called; the folder of its results, too",
+            "data: is missing: what the nodes have",
+            "run: is missing: how long",
+            "evaluate: is missing: what is measured",
+        ];
+        for word in expected {
+            assert!(found.iter().any(|complaint| complaint == word), "{word}\n{found:#?}");
+        }
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        assert!(found[0].starts_with("seed"), "{found:#?}");
     }
 }
