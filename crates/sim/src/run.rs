@@ -299,18 +299,7 @@ impl Job<'_> {
         let Traffic { messages, bytes } = traffic;
         (watch.record)(Record::End { rounds, messages, bytes });
         let (seed, trained) = (self.seed, None);
-        Run {
-            seed,
-            rounds,
-            traffic,
-            points,
-            guarantees,
-            claims,
-            stopped,
-            notes,
-            trained,
-            accounts,
-        }
+        Run { seed, rounds, traffic, points, guarantees, claims, stopped, notes, trained, accounts }
     }
 
     fn start(&self) -> Record {
