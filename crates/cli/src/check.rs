@@ -82,7 +82,12 @@ impl Check {
         if !structure.is_empty() {
             let fault = |wrong: crate::schema::wrong::Wrong| Fault {
                 at: wrong.span.as_ref().and_then(|span| column(text, span.start)),
-                text: format!("{}: {}: {}", place(name, text, wrong.span), wrong.key, wrong.message),
+                text: format!(
+                    "{}: {}: {}",
+                    place(name, text, wrong.span),
+                    wrong.key,
+                    wrong.message
+                ),
                 key: wrong.key,
             };
             return Err(structure.into_iter().map(fault).collect());

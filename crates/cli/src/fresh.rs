@@ -24,7 +24,6 @@ Examples:
 Then: `undertone check plan.toml` says what it will do, `undertone run plan.toml` does it.")]
 pub struct New {
     /// An algorithm, see --list
-    #[arg(required_unless_present = "list")]
     algorithm: Option<String>,
     /// Learn from this table (CSV or TSV): its columns are looked at, and declared
     #[arg(long, value_name = "FILE")]
@@ -47,12 +46,17 @@ impl New {
     /// The text to print.
     pub fn run(self) -> Result<String, String> {
         let Some(name) = self.algorithm else {
+            if !self.list {
+                return Err("name an algorithm, such as priv-sgp; --list shows all".into());
+            }
             let all = AlgorithmWord::ALL.map(AlgorithmWord::facts);
             return Ok(output::facts(&all.map(|facts| (facts.name, facts.what.to_string()))));
         };
         let word = named(&name)?;
         if self.data.is_some() && !word.learns() {
-            return Err(format!("--data: {name} agrees on a mean; take one that learns, see --list"));
+            return Err(format!(
+                "--data: {name} agrees on a mean; take one that learns, see --list"
+            ));
         }
         let records = match &self.data {
             Some(file) => Some(table::records(file, self.target.as_deref(), word.minimises())?),

@@ -47,7 +47,8 @@ impl Man {
         let mut command = Cli::command();
         command.build();
         let Some(folder) = self.out else {
-            return String::from_utf8(page(command, "undertone")?).map_err(|error| error.to_string());
+            return String::from_utf8(page(command, "undertone")?)
+                .map_err(|error| error.to_string());
         };
         let mut count = 0;
         let mut open = vec![("undertone".to_string(), command)];
@@ -64,6 +65,9 @@ impl Man {
 
 fn page(command: Command, name: &str) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
-    clap_mangen::Man::new(command).title(name).render(&mut out).map_err(|error| error.to_string())?;
+    clap_mangen::Man::new(command)
+        .title(name)
+        .render(&mut out)
+        .map_err(|error| error.to_string())?;
     Ok(out)
 }

@@ -59,8 +59,10 @@ impl Quickstart {
             whole(&table, people.as_bytes())
                 .map_err(|error| format!("{error}; choose another --out"))?;
         }
-        let file =
-            PlanFile::parse("the quickstart's plan".into(), include_str!("quickstart/plan.toml").into())?;
+        let file = PlanFile::parse(
+            "the quickstart's plan".into(),
+            include_str!("quickstart/plan.toml").into(),
+        )?;
         let work = Work {
             beside: Some(folder.clone()),
             settings: vec![format!("privacy.epsilon={}", self.epsilon)],
@@ -112,9 +114,9 @@ fn words(done: &Done, folder: &str) -> String {
     let private = done.outcomes.iter().find(|o| o.variant.label() == "private-together");
     let promise = private.and_then(Outcome::weakest).map_or(String::new(), ToString::to_string);
     format!(
-        "With privacy, eight offices together predict {together:.1}% of incomes that none has seen,\n\
-         each alone {alone:.1}%, together without privacy {open:.1}%. Accuracy is that of a node's own\n\
-         model, averaged over nodes; the simulator measures it, no node could.\n\n\
+        "With privacy, eight offices together predict {together:.1}% of incomes that none has\n\
+         seen, each alone {alone:.1}%, together without privacy {open:.1}%. Accuracy is that of\n\
+         a node's own model, averaged over nodes; the simulator measures it, no node could.\n\n\
          {promise}\n\
          That is the promise of one run; whoever shows several on the same records pays for each.\n\
          A simulation's seed is public, so that its noise hides nothing: run nodes for that.\n\n\

@@ -80,8 +80,7 @@ fn the_quickstart_convinces_and_leaves_what_it_says() {
         let all = summary["variants"].as_array().unwrap();
         all.iter().find(|variant| variant["label"] == label).unwrap().clone()
     };
-    let accuracy =
-        |label: &str| of(label)["metrics"]["average-accuracy"].as_f64().unwrap();
+    let accuracy = |label: &str| of(label)["metrics"]["average-accuracy"].as_f64().unwrap();
     // The generator is deterministic, so these are not statistical.
     let (together, alone, open) =
         (accuracy("private-together"), accuracy("private-alone"), accuracy("open-together"));
@@ -120,7 +119,8 @@ fn ledgers(folder: &Path, ledger: &str) {
     let changed = written.replacen("\"probability\":0.25", "\"probability\":0.2", 2);
     std::fs::write(folder.join("changed.jsonl"), changed).unwrap();
     refused(folder, &["ledger", "verify", "changed.jsonl"], &["changed.jsonl", "was changed"]);
-    let cut: Vec<&str> = written.lines().enumerate().filter(|(k, _)| *k != 7).map(|l| l.1).collect();
+    let cut: Vec<&str> =
+        written.lines().enumerate().filter(|(k, _)| *k != 7).map(|l| l.1).collect();
     std::fs::write(folder.join("cut.jsonl"), cut.join("\n")).unwrap();
     refused(folder, &["ledger", "show", "cut.jsonl"], &["cut.jsonl", "missing or out of order"]);
 }
@@ -139,8 +139,8 @@ fn models(folder: &Path, model: &str) {
     assert!(text(folder, &["predict", model, "few.csv"]).contains("\n2,high,0."));
     for (content, words) in [
         ("age,hours\n1,2\n", &["few.csv", "has no column", "education"][..]),
-        (&few.replace("job-9", "pilot"), &["few.csv", "line 2", "pilot", "declared values"]),
-        (&few.replace("50", "old"), &["few.csv", "line 2", "expected a number", "old"]),
+        (&few.replace("job-9", "pilot"), &["few.csv:2", "pilot", "declared values"]),
+        (&few.replace("50", "old"), &["few.csv:2", "expected a number", "old"]),
         (&few.replace("age", "age,shoe").replace("50", "50,43"), &["shoe", "not in the recipe"]),
     ] {
         std::fs::write(folder.join("few.csv"), content).unwrap();
@@ -197,7 +197,11 @@ fn a_plan_is_written_for_a_table_of_ones_own() {
     let mut table = String::from("age;city;mood\n");
     for k in 0..200 {
         let city = ["Kobe", "Oslo", "Rome"][k % 3];
-        table.push_str(&format!("{};{city};{}\n", 20 + k % 50, if k % 3 == 0 { "yes" } else { "no" }));
+        table.push_str(&format!(
+            "{};{city};{}\n",
+            20 + k % 50,
+            if k % 3 == 0 { "yes" } else { "no" }
+        ));
     }
     std::fs::write(folder.join("people.csv"), table).unwrap();
     text(&folder, &["new", "dsgd", "--data", "people.csv", "--out", "plan.toml"]);
@@ -243,7 +247,7 @@ fn check_explains_a_plan_or_lists_all_that_is_wrong() {
     let facts = json(&folder, &["check", "plan.toml", "--json"]);
     assert_eq!((&facts["ok"], &facts["variants"]), (&Value::Bool(true), &1.into()));
     let plan = std::fs::read_to_string(folder.join("plan.toml")).unwrap();
-    let broken = plan.replace("nodes = 8", "nods = 8").replace("\"f64\"", "\"f46\"");
+    let broken = plan.replace("nodes = 8", "nods = 8").replace("\"f64\"", "\"f6\"");
     std::fs::write(folder.join("broken.toml"), broken).unwrap();
     refused(
         &folder,
@@ -251,7 +255,7 @@ fn check_explains_a_plan_or_lists_all_that_is_wrong() {
         &[
             "broken.toml:8:1: network.nods: there is no such key; did you mean `nodes`?",
             "network.nodes: is missing",
-            "run.precision: \"f46\" is none of its words; did you mean \"f64\"?",
+            "run.precision: \"f6\" is none of its words; did you mean \"f64\"?",
         ],
     );
     let output = undertone(&folder, &["check", "broken.toml", "--json"]);
@@ -295,9 +299,8 @@ fn own_edges_and_names_are_checked() {
     ] {
         refused(&folder, &["run", "plan.toml", "--set", &network(edges)], words);
     }
-    let vary = |names: &str| {
-        format!("vary=[{{key=\"algorithm.step\",values=[0.5,1.0],names={names}}}]")
-    };
+    let vary =
+        |names: &str| format!("vary=[{{key=\"algorithm.step\",values=[0.5,1.0],names={names}}}]");
     let set = vary("[\"short\",\"long\"]");
     let summary = json(&folder, &["run", "plan.toml", "--json", "--quiet", "--set", &set]);
     assert_eq!(summary["variants"][1]["label"], "long");
@@ -331,7 +334,10 @@ fn an_interrupted_run_goes_on() {
     let output = child.wait_with_output().unwrap();
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{message}");
-    assert!(message.contains("of 40 runs are complete") && message.contains("goes on"), "{message}");
+    assert!(
+        message.contains("of 40 runs are complete") && message.contains("goes on"),
+        "{message}"
+    );
     let before = count();
     assert!((2..40).contains(&before), "{before}");
     let words = text(&folder, &arguments);

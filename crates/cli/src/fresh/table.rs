@@ -29,11 +29,17 @@ pub fn records(file: &Path, target: Option<&str>, convex: bool) -> Result<Record
     let classes = found.values.unwrap_or_default();
     let (target, model) = match (found.kind, classes.as_slice()) {
         (Some(TargetKind::Class), [negative, positive]) => (
-            format!("{{ positive = {}, values = {} }}", json!(positive), json!([negative, positive])),
+            format!(
+                "{{ positive = {}, values = {} }}",
+                json!(positive),
+                json!([negative, positive])
+            ),
             "logistic",
         ),
         (Some(TargetKind::Class), _) => (format!("{{ values = {} }}", json!(classes)), "softmax"),
-        (Some(TargetKind::Sign), _) => (format!("{{ positive = {} }}", json!(found.positive)), "logistic"),
+        (Some(TargetKind::Sign), _) => {
+            (format!("{{ positive = {} }}", json!(found.positive)), "logistic")
+        }
         (Some(TargetKind::Real), _) => ("{ kind = \"real\", low = 0, high = 1 }".into(), "linear"),
         (Some(TargetKind::None) | None, _) => {
             return Err(format!(
@@ -58,16 +64,18 @@ pub fn records(file: &Path, target: Option<&str>, convex: bool) -> Result<Record
         Some(other) => format!("delimiter = {}\n", json!(other)),
     };
     let count = loaded.train.records();
+    let held = (count / 5).max(1);
+    let holdout = format!("holdout = {held}");
     let data = format!(
-        "[data]\nfile = {}\n{header}{delimiter}holdout = {}                       # the last records, to measure accuracy\n\
+        "[data]\nfile = {}\n{header}{delimiter}\
+         {holdout:35} # the last records, to measure accuracy\n\
          clip-rows = 1.0                     # no record is longer\n\
-         # Bounds and values below were read from the file. A guarantee takes them for public: put\n\
-         # what everybody may know in their place.\n\
+         # Bounds and values were read from the file. A guarantee takes them for public:\n\
+         # put what everybody may know in their place.\n\
          target = {target}\ncolumns = [\n{lines}]\n\n",
         json!(name),
-        (count / 5).max(1),
     );
-    Ok(Records { data, model, count: count - (count / 5).max(1) })
+    Ok(Records { data, model, count: count - held })
 }
 
 /// Another column is predicted.

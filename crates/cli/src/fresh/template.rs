@@ -52,7 +52,7 @@ pub fn plan(word: AlgorithmWord, records: Option<&Records>) -> String {
     text.push_str(&privacy(word));
     if word == AlgorithmWord::Adp2Sgd {
         text.push_str(
-            "[world.compute]                     # it runs by virtual time: how long a batch takes\n\
+            "[world.compute]                     # by virtual time: how long a batch takes\n\
              model = \"uniform\"\nlow = 0.5                           # seconds\nhigh = 1.5\n\n",
         );
     }
@@ -77,37 +77,15 @@ pub fn plan(word: AlgorithmWord, records: Option<&Records>) -> String {
 /// Of every plan.
 const NODES: usize = 8;
 
-const NUMBERS: &str = "\
-[data]
-source = \"uniform\"                  # stands for real numbers; or values = [[...], ...], a row a node
-low = -1.0
-high = 1.0
-dimension = 8                       # numbers of a record
-records = 500                       # of a node; public
-
-";
-
-const RECORDS: &str = "\
-[data]
-source = \"census\"                   # people that are made up; for a table of your own instead:
-records = 4500                      #   file = \"people.csv\"
-holdout = 500                       #   holdout = 500
-                                    #   clip-rows = 1.0
-                                    #   target = { positive = \"yes\" }
-                                    #   columns = [
-                                    #       { name = \"age\", kind = \"number\", low = 0, high = 100 },
-                                    #       { name = \"city\", kind = \"category\", values = [\"a\", \"b\"] },
-                                    #       { name = \"happy\", kind = \"target\" },
-                                    #   ]
-
-";
+const NUMBERS: &str = include_str!("numbers.toml");
+const RECORDS: &str = include_str!("records.toml");
 
 fn network(word: AlgorithmWord) -> String {
     use AlgorithmWord as Word;
     let start = "[network]\nnodes = 8\n";
     let body = match word {
         Word::PrivSgp | Word::PrivSgpVr | Word::PushSum | Word::SparsePushSum => {
-            "schedule = \"exponential\"            # in round k, node i is heard by i + 2^(k mod 3)\n"
+            "schedule = \"exponential\"            # in round k, i is heard by i + 2^(k mod 3)\n"
         }
         Word::RunningSum | Word::Surplus | Word::SurplusGradient => {
             "schedule = \"fixed\"                  # the same graph always\n\
@@ -115,12 +93,12 @@ fn network(word: AlgorithmWord) -> String {
         }
         Word::Dp2Sgd | Word::Dsgd | Word::Gossip | Word::QDpsgd1 | Word::QDpsgd2 | Word::Sdm => {
             "schedule = \"fixed\"                  # the same graph always\n\
-             topology = { family = \"ring\" }      # or edges = [[0, 1], [1, 0], ...]: heard, hears\n\
+             topology = { family = \"ring\" }      # or edges = [[0, 1], [1, 0], ...]\n\
              weights = \"metropolis\"\n"
         }
         Word::TwoStage => {
             "schedule = \"fixed\"                  # the same graph always\n\
-             topology = { family = \"ring\" }      # or edges = [[0, 1], [1, 0], ...]: heard, hears\n\
+             topology = { family = \"ring\" }      # or edges = [[0, 1], [1, 0], ...]\n\
              weights = \"laplacian-max\"           # those of paper 004\n"
         }
         Word::Admm
@@ -147,7 +125,9 @@ fn keys(word: AlgorithmWord) -> &'static str {
     use AlgorithmWord as Word;
     match word {
         Word::Gossip | Word::PushSum | Word::RunningSum => "",
-        Word::SparsePushSum => "sparsity = 0.5                      # half of the numbers is not sent\n",
+        Word::SparsePushSum => {
+            "sparsity = 0.5                      # half of the numbers is not sent\n"
+        }
         Word::Surplus => {
             "sparsity = 0.5                      # half of the numbers is not sent\n\
              gamma = 0.1                         # the share of the surplus that is put back\n"
@@ -194,7 +174,8 @@ fn keys(word: AlgorithmWord) -> &'static str {
         }
         Word::PrAdmmIteration => "admm = { penalty = 0.5, ridge = 1e-3, decay = 0.5 }\n",
         Word::IppAdmm => {
-            "admm = { penalty = 0.5, ridge = 1e-3, cutoff = 10, loss-clip = 2.0, threshold = 1e-2 }\n"
+            "admm = { penalty = 0.5, ridge = 1e-3, cutoff = 10, loss-clip = 2.0, \
+             threshold = 1e-2 }\n"
         }
     }
 }
@@ -202,20 +183,23 @@ fn keys(word: AlgorithmWord) -> &'static str {
 fn privacy(word: AlgorithmWord) -> String {
     use AlgorithmWord as Word;
     if matches!(word, Word::Admm | Word::Dsgd | Word::MrAdmm | Word::RAdmm) {
-        return "# No [privacy]: this algorithm has no noise, and its result has no guarantee.\n\n".into();
+        return "# No [privacy]: this algorithm has no noise, and its result has no guarantee.\n\n"
+            .into();
     }
     let clip = match word {
         _ if !word.learns() => {
             "clip = { clip = \"box\", radius = 1.0 } # what records are clipped to; or \"ball\"\n"
         }
-        _ if word.minimises() => "clip = 1.0                          # the norm of one record's features\n",
+        _ if word.minimises() => {
+            "clip = 1.0                          # the norm of one record's features\n"
+        }
         _ => "clip = 1.0                          # the norm of one record's gradient\n",
     };
     format!(
         "[privacy]                           # no key of it has a default\n\
          epsilon = 1.0                       # for the whole run, whoever sees every message\n\
          delta = 1e-5\n{clip}\
-         noise = \"sound\"                     # the least that a true guarantee needs; or \"paper\"\n\
+         noise = \"sound\"                     # the least that the budget needs; or \"paper\"\n\
          # [[privacy.node]]                  # a node with a budget of its own\n\
          # node = 0\n# epsilon = 0.5\n# delta = 1e-5\n\n"
     )
@@ -242,7 +226,10 @@ fn vary(word: AlgorithmWord) -> String {
         "algorithm.step" => "[0.5, 1.0]",
         _ => "[0.3, 1.0, 3.0]",
     };
-    format!("# [[vary]]                          # all combinations are run\n# key = \"{key}\"\n# values = {values}\n")
+    format!(
+        "# [[vary]]                          # all combinations are run\n# key = \"{key}\"\n\
+         # values = {values}\n"
+    )
 }
 
 #[cfg(test)]

@@ -76,9 +76,7 @@ impl Export {
         match self.format {
             Format::Json => json(&saved.model, x, saved),
             Format::Onnx => write_onnx(&saved.model, x).map_err(|error| error.to_string()),
-            Format::Safetensors => {
-                std::fs::read(&self.model).map_err(|error| error.to_string())
-            }
+            Format::Safetensors => std::fs::read(&self.model).map_err(|error| error.to_string()),
         }
     }
 }

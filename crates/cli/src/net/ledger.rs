@@ -63,7 +63,9 @@ impl Ledger {
                 let (mut kept, mut chains, mut chained) = (Vec::new(), 0, 0);
                 for store in &stores {
                     match simulated::read(store) {
-                        Some(replayed) => (chains, chained) = (chains + 1, chained + replayed?.entries.len()),
+                        Some(replayed) => {
+                            (chains, chained) = (chains + 1, chained + replayed?.entries.len())
+                        }
                         None => kept.push(store),
                     }
                 }

@@ -115,14 +115,8 @@ pub const DATA: &[Key] = &[
     key("layout", Words(&["dense", "sparse"]), "how records lie in memory"),
 ];
 
-pub const SOURCES: &[&str] = &[
-    "census",
-    "gaussian-mixture",
-    "images",
-    "linear-regression",
-    "truncated-gaussian",
-    "uniform",
-];
+pub const SOURCES: &[&str] =
+    &["census", "gaussian-mixture", "images", "linear-regression", "truncated-gaussian", "uniform"];
 const MISSING: &[&str] = &["category", "drop", "refuse", "zero"];
 const SPLIT: Shape = Either(&[Words(&["even", "group"]), Open]);
 

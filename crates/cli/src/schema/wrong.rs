@@ -95,11 +95,13 @@ fn shape(value: &Spanned<DeValue<'_>>, wanted: &Shape, path: &str, found: &mut V
             if tried.iter().any(Vec::is_empty) {
                 return;
             }
-            let same_kind = |one: &Shape| match (one, value.get_ref()) {
-                (Shape::Table(_), DeValue::Table(_)) => true,
-                (Shape::Words(_), DeValue::String(_)) => true,
-                (Shape::List(_), DeValue::Array(_)) => true,
-                _ => false,
+            let same_kind = |one: &Shape| {
+                matches!(
+                    (one, value.get_ref()),
+                    (Shape::Table(_), DeValue::Table(_))
+                        | (Shape::Words(_), DeValue::String(_))
+                        | (Shape::List(_), DeValue::Array(_))
+                )
             };
             let place = shapes.iter().position(same_kind);
             match place.and_then(|k| tried.into_iter().nth(k)) {

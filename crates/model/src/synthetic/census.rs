@@ -45,9 +45,8 @@ pub fn census<R: Real>(seed: u64, records: usize, bias: f64) -> Dataset<R> {
 /// whether the income is `high` or `low`. What says nothing about incomes is left out.
 pub fn census_csv(seed: u64, records: usize, bias: f64) -> String {
     let mut source = Source::named(seed, Stream::Census);
-    let mut text = String::from(
-        "age,hours,education,gain,work,marriage,occupation,household,sex,income\n",
-    );
+    let mut text =
+        String::from("age,hours,education,gain,work,marriage,occupation,household,sex,income\n");
     for _ in 0..records {
         let Person { numbers, categories, male, high_income } = Person::draw(bias, &mut source);
         let [age, _, education, gain, _, hours] = numbers;

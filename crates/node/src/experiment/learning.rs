@@ -383,7 +383,9 @@ pub(super) fn check_metrics<R: Real>(plan: &Plan, data: &Dataset<R>) -> Result<(
         Err(PlanError::new("evaluate.metrics", message))
     };
     for metric in &plan.evaluate.metrics {
-        if matches!(metric, Metric::Accuracy | Metric::AverageAccuracy | Metric::NodeAccuracy) && !counts {
+        if matches!(metric, Metric::Accuracy | Metric::AverageAccuracy | Metric::NodeAccuracy)
+            && !counts
+        {
             return wrong(metric, "of signs and classes; take \"loss\" for these records");
         }
         if metric.is_fairness() && !(signs && data.groups().is_some()) {

@@ -48,6 +48,22 @@ fn imprecise(tau: f64) -> Event {
 }
 
 #[test]
+fn a_chain_made_afterwards_is_the_one_that_was_stored() {
+    let one = Sensitivity::under_only(Adjacency::AddRemove, 1.0).unwrap();
+    let event = Event::gaussian(one, Scale::new(20.0).unwrap());
+    let other = Event::gaussian(one, Scale::new(30.0).unwrap());
+    let header = header(gaussian_filter());
+    let mut kept = Ledger::open(header.clone(), Vec::new()).unwrap();
+    let mut counted = Ledger::open(header.clone(), Tally::default()).unwrap();
+    for event in [&event, &event, &other, &event] {
+        kept.debit(event.clone()).unwrap();
+        counted.debit(event.clone()).unwrap();
+    }
+    assert_eq!(chain(&header, &counted.store().debited()), kept.entries());
+    assert_eq!(chain(&header, &kept.entries().to_vec().debited()), kept.entries());
+}
+
+#[test]
 fn gaussian_filter_stops_where_exact_accounting_does() {
     let mu = gdp::mu(Epsilon::new(1.0).unwrap(), Delta::new(1e-5).unwrap()).get();
     for rounds in [1_u64, 3, 30, 1000] {
