@@ -283,7 +283,8 @@ fn own_edges_and_names_are_checked() {
     let folder = folder("edges");
     text(&folder, &["new", "dsgd", "--out", "plan.toml"]);
     let network = |edges: &str| {
-        format!("network={{nodes=3,schedule=\"fixed\",weights=\"metropolis\",edges={edges}}}")
+        let topology = format!("{{family=\"edges\",directed=true,edges={edges}}}");
+        format!("network={{nodes=3,schedule=\"fixed\",weights=\"metropolis\",topology={topology}}}")
     };
     let run = |edges: &str| {
         let set = network(edges);
@@ -292,10 +293,10 @@ fn own_edges_and_names_are_checked() {
     assert_eq!(run("[[0,1],[1,0],[1,2],[2,1]]")["variants"][0]["messages"], 240.0);
     assert_eq!(run("[]")["variants"][0]["messages"], 0.0);
     for (edges, words) in [
-        ("[[0,1],[1,0]]", &["network.edges", "not everybody reaches everybody"][..]),
-        ("[[0,3]]", &["network.edges", "3"]),
+        ("[[0,1],[1,0]]", &["network.topology", "not everybody reaches everybody"][..]),
+        ("[[0,3]]", &["network.topology", "3"]),
         ("[[0,1],[1,2],[2,0]]", &["network.weights", "whoever is heard hears"]),
-        ("[[0]]", &["--set"]),
+        ("[[0]]", &["network.topology"]),
     ] {
         refused(&folder, &["run", "plan.toml", "--set", &network(edges)], words);
     }

@@ -100,10 +100,6 @@ pub struct NetworkPlan {
     /// Several of them, for the schedule `cycle`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub topologies: Vec<Map<String, Value>>,
-    /// A graph of one's own, as pairs of who is heard and who hears, in place of a topology. None
-    /// at all leaves every node alone with its own records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edges: Option<Vec<[u32; 2]>>,
     /// Which graph in which round.
     pub schedule: ScheduleWord,
     /// The number of rounds that are connected together, for the schedule `window`.
@@ -118,9 +114,10 @@ pub struct NetworkPlan {
 }
 
 impl NetworkPlan {
-    /// Whether nobody hears anybody, on purpose.
+    /// Whether nobody hears anybody, on purpose: edges of one's own, and none of them.
     pub fn leaves_nodes_alone(&self) -> bool {
-        self.edges.as_ref().is_some_and(Vec::is_empty)
+        let edges = self.topology.as_ref().and_then(|topology| topology.get("edges"));
+        edges.and_then(Value::as_array).is_some_and(Vec::is_empty)
     }
 }
 

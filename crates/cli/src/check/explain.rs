@@ -153,13 +153,13 @@ fn cost(plan: &Plan, library: &Library) -> Option<(f64, f64)> {
 
 fn network(network: &NetworkPlan) -> String {
     let family = network.topology.as_ref().and_then(|table| table["family"].as_str());
-    let graph = match (&network.edges, family) {
-        (Some(edges), _) if edges.is_empty() => {
+    let graph = match family {
+        _ if network.leaves_nodes_alone() => {
             return format!("{} nodes, each alone: nobody hears anybody.", network.nodes);
         }
-        (Some(edges), _) => format!("a graph of {} edges of your own", edges.len()),
-        (None, Some(family)) => format!("a graph of the family {family}"),
-        (None, None) => "graphs of its own".into(),
+        Some("edges") => "a graph of your own".into(),
+        Some(family) => format!("a graph of the family {family}"),
+        None => "graphs of its own".into(),
     };
     let when = match network.schedule {
         ScheduleWord::Cycle => "several graphs, one after the other".into(),

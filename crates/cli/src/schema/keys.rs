@@ -26,7 +26,6 @@ pub const NETWORK: &[Key] = &[
     needed("nodes", Integer, "how many"),
     key("topology", Table(TOPOLOGY), "a family of graphs and its parameters"),
     key("topologies", List(&Table(TOPOLOGY)), "several of them, for the schedule cycle"),
-    key("edges", List(&List(&Integer)), "a graph of one's own: pairs of who is heard, who hears"),
     needed("schedule", Words(SCHEDULES), "which graph in which round"),
     key("window", Integer, "rounds that are connected together, for the schedule window"),
     key("weights", Words(WEIGHTS), "how much of what it hears a node takes over"),
@@ -48,12 +47,15 @@ const TOPOLOGY: &[Key] = &[
     key("columns", Integer, "of a grid or torus"),
     key("dimension", Integer, "of a hypercube"),
     key("clique", Integer, "nodes of each of two cliques"),
+    key("edges", List(&List(&Integer)), "a graph of one's own: pairs of who is heard, who hears"),
+    key("directed", Boolean, "whether edges of one's own are heard one way only"),
     key("connected", Boolean, "whether everybody has to reach everybody"),
 ];
 
 pub const FAMILIES: &[&str] = &[
     "complete",
     "directed-erdos-renyi",
+    "edges",
     "erdos-renyi",
     "erdos-renyi-minus-two",
     "exponential",
@@ -81,7 +83,8 @@ pub const DATA: &[Key] = &[
     key("mean", Number, "of truncated Gaussian numbers"),
     key("radius", Number, "of truncated Gaussian numbers"),
     key("values", List(&List(&Number)), "the numbers themselves, a row for each node"),
-    key("holdout", Integer, "so many records at the end are held out"),
+    key("holdout", HOLDOUT, "so many records at the end are held out, or one in so many"),
+    key("protected", Table(PROTECTED), "the attribute whose groups are to be treated alike"),
     key("bias", Number, "how unjust incomes of the census are"),
     key("image", List(&Integer), "channels, rows and columns of images"),
     key("features", Integer, "numbers of a record"),
@@ -118,6 +121,7 @@ pub const DATA: &[Key] = &[
 pub const SOURCES: &[&str] =
     &["census", "gaussian-mixture", "images", "linear-regression", "truncated-gaussian", "uniform"];
 const MISSING: &[&str] = &["category", "drop", "refuse", "zero"];
+const HOLDOUT: Shape = Either(&[Integer, Table(&[needed("every", Integer, "to one that is")])]);
 const SPLIT: Shape = Either(&[Words(&["even", "group"]), Open]);
 
 pub const COLUMN: &[Key] = &[
@@ -132,6 +136,13 @@ pub const COLUMN: &[Key] = &[
     key("feature", Boolean, "whether a group is a feature as well"),
     key("missing", Words(MISSING), "the policy of this column"),
     key("repeat", Integer, "so many columns of this kind"),
+];
+
+pub const PROTECTED: &[Key] = &[
+    needed("column", Text, "its name"),
+    key("against", Either(&[Text, List(&Text)]), "of words: these are one group, all others one"),
+    key("below", Number, "of numbers: those below are one group, all others one"),
+    key("feature", Boolean, "whether it is a feature as well"),
 ];
 
 pub const TARGET: &[Key] = &[
@@ -157,6 +168,8 @@ const MODEL: &[Key] = &[
     key("method", Words(&["adfc", "fm", "pdfc", "pflr", "rfm"]), "of a fair classifier"),
     key("printed", Boolean, "of a fair classifier: as paper 000 prints it"),
     key("alpha", Number, "the weight of unfairness"),
+    key("weight", Number, "of the square of the covariance of group and score"),
+    key("share", Number, "what part of all people is in the second group"),
     key("tau", Number, "what the covariance is to be"),
     key("ridge", Number, "added to the mean curvature"),
     key("signed", Boolean, "whether features may be negative"),
@@ -171,6 +184,7 @@ pub const KINDS: &[&str] = &[
     "logistic",
     "mlp",
     "network",
+    "parity-logistic",
     "resnet18",
     "smoothed-hinge",
     "softmax",
@@ -326,7 +340,7 @@ pub const METRICS: &[&str] = &[
 ];
 
 pub const VARY: &[Key] = &[
-    needed("key", Text, "as algorithm.sparsity"),
+    needed("key", Either(&[Text, List(&Text)]), "as algorithm.sparsity, or several together"),
     needed("values", List(&Any), "what it becomes, one after the other"),
     key("names", List(&Text), "what to call each of them"),
 ];

@@ -1,7 +1,7 @@
 //! Who hears whom.
 
 use serde_json::{Map, Value};
-use undertone_graph::{Cycle, Family, Graph, Schedule, Weights};
+use undertone_graph::{Cycle, Family, Schedule, Weights};
 
 use super::Algorithm;
 use crate::plan::{NetworkPlan, PlanError, ScheduleWord, WeightsWord};
@@ -12,33 +12,12 @@ pub fn schedule_of(
     family: Option<&Family>,
     seed: u64,
 ) -> Result<Schedule, PlanError> {
-    let schedule = match (network.schedule, own_graph(network)?) {
-        (ScheduleWord::Matching, Some(graph)) => Schedule::NeighbourMatching { graph, seed },
-        (_, Some(graph)) => Schedule::Fixed(graph),
-        (word, None) => drawn(word, network, family, seed)?,
-    };
-    let (nodes, found) = (network.nodes, schedule.n_nodes());
-    let found = found.map_err(|e| PlanError::new("network.topology", e.to_string()))?;
-    if found != nodes {
-        let message = format!("the topology has {found} nodes, but network.nodes is {nodes}");
-        return Err(PlanError::new("network.nodes", message));
-    }
-    Ok(schedule)
-}
-
-fn drawn(
-    word: ScheduleWord,
-    network: &NetworkPlan,
-    family: Option<&Family>,
-    seed: u64,
-) -> Result<Schedule, PlanError> {
     let nodes = network.nodes;
     let needed = || {
-        let message = "this schedule needs one, such as topology = { family = \"ring\" }, or edges \
-                       = [[0, 1], [1, 0]]";
+        let message = "this schedule needs one, such as topology = { family = \"ring\" }";
         family.cloned().ok_or_else(|| PlanError::new("network.topology", message))
     };
-    Ok(match word {
+    let schedule = match network.schedule {
         ScheduleWord::Cycle => cycle(network, seed)?,
         ScheduleWord::Exponential => Schedule::Exponential { nodes },
         ScheduleWord::Fixed => Schedule::Fixed(build(&needed()?, seed)?),
@@ -53,7 +32,14 @@ fn drawn(
             Schedule::windowed(needed()?, window, seed)
                 .map_err(|e| PlanError::new("network.window", e.to_string()))?
         }
-    })
+    };
+    let found =
+        schedule.n_nodes().map_err(|e| PlanError::new("network.topology", e.to_string()))?;
+    if found != nodes {
+        let message = format!("the topology has {found} nodes, but network.nodes is {nodes}");
+        return Err(PlanError::new("network.nodes", message));
+    }
+    Ok(schedule)
 }
 
 /// The family with the number of nodes filled in.
@@ -76,28 +62,12 @@ pub(super) fn family(network: &NetworkPlan) -> Result<Option<Family>, PlanError>
                        family = \"star\" }]; all others take one topology";
         return error("topologies", message.into());
     }
-    if network.edges.is_some() {
-        if network.topology.is_some() {
-            return error("topology", "there are edges; leave one of them out".into());
-        }
-        if !matches!(network.schedule, ScheduleWord::Fixed | ScheduleWord::Matching) {
-            return error("schedule", "edges stay; take \"fixed\" or \"matching\"".into());
-        }
-    }
     let Some(written) = &network.topology else { return Ok(None) };
     if matches!(network.schedule, ScheduleWord::Exponential | ScheduleWord::Cycle) {
         let message = "this schedule has its own; leave it out";
         return error("topology", message.into());
     }
     read_family(written, network.nodes, "topology").map(Some)
-}
-
-/// The graph of the plan's own edges.
-fn own_graph(network: &NetworkPlan) -> Result<Option<Graph>, PlanError> {
-    let Some(edges) = &network.edges else { return Ok(None) };
-    let pairs = edges.iter().map(|[from, to]| (*from, *to));
-    let graph = Graph::from_edges(network.nodes, pairs);
-    graph.map(Some).map_err(|e| PlanError::new("network.edges", e.to_string()))
 }
 
 /// A family as written, which is at `key` of the network.
@@ -167,9 +137,8 @@ pub(super) fn check(
     if let Schedule::Fixed(graph) = schedule {
         // Without any edge everybody is alone, which was asked for.
         if !network.leaves_nodes_alone() && !graph.is_strongly_connected() {
-            let key = if network.edges.is_some() { "network.edges" } else { "network.topology" };
             let message = "not everybody reaches everybody; add connected = true, or more edges";
-            return Err(PlanError::new(key, message));
+            return Err(PlanError::new("network.topology", message));
         }
         if let (Algorithm::Adp2Sgd { .. }, false) = (algorithm, graph.is_symmetric()) {
             let message = "two that meet change both; take a topology where whoever is heard hears";
