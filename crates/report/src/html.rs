@@ -24,7 +24,9 @@ impl Report {
             self.sections().into_iter().filter(|section| !section.body.is_empty()).collect();
         let contents: String = sections
             .iter()
-            .map(|Section { id, heading, .. }| format!("<li><a href=\"#{id}\">{heading}</a></li>\n"))
+            .map(|Section { id, heading, .. }| {
+                format!("<li><a href=\"#{id}\">{heading}</a></li>\n")
+            })
             .collect();
         let body: String = sections
             .iter()

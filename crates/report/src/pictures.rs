@@ -131,7 +131,8 @@ impl Report {
 
     /// What papers claim beside what is true.
     pub(crate) fn claims(&self) -> Option<Picture> {
-        let claimed = self.variants.iter().filter_map(|variant| Some((variant, variant.claim.as_ref()?)));
+        let claimed =
+            self.variants.iter().filter_map(|variant| Some((variant, variant.claim.as_ref()?)));
         let groups: Vec<Group> = claimed
             .map(|(variant, claim)| Group {
                 name: format!("{} ({})", self.title_of(variant), claim.source),
@@ -200,7 +201,10 @@ impl Report {
         let scatter = Scatter {
             x: "ε of the weakest promise".into(),
             y: metric.name.clone(),
-            log_x: levels.last().zip(levels.first()).is_some_and(|(most, least)| most / least > 5.0),
+            log_x: levels
+                .last()
+                .zip(levels.first())
+                .is_some_and(|(most, least)| most / least > 5.0),
             log_y: is_logarithmic(metric, &series),
             points: dots,
             front,
@@ -208,7 +212,9 @@ impl Report {
         let left = self.variants.len() - chosen.len();
         let left = match left {
             0 => String::new(),
-            n => format!(" {n} variants with another delta, adjacency, unit or observer are left out."),
+            n => format!(
+                " {n} variants with another delta, adjacency, unit or observer are left out."
+            ),
         };
         Some(Picture {
             name: "front".into(),
@@ -226,7 +232,8 @@ impl Report {
         let measure = self.metrics.iter().find(|metric| metric.fairness)?;
         let metric = self.metrics.iter().find(|metric| metric.name == "accuracy")?;
         let dot = |variant: &Variant| {
-            let (x, y) = variant.metrics.get(&measure.name).zip(variant.metrics.get(&metric.name))?;
+            let (x, y) =
+                variant.metrics.get(&measure.name).zip(variant.metrics.get(&metric.name))?;
             let name = self.title_of(variant).to_string();
             Some(Dot { name, x: Some(x.mean), y: y.mean, low: y.least, high: y.most })
         };

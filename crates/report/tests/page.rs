@@ -214,7 +214,9 @@ fn a_comparison_says_what_differs_and_warns_of_other_terms() {
     assert_eq!(comparison.differing, ["privacy.noise", "run.rounds"]);
     assert!(!comparison.rows[2].metrics.contains_key("accuracy"));
     let said = comparison.warnings.join("\n");
-    for word in ["different deltas (1e-5, 1e-6)", "adjacencies (add-remove, replace)", "no guarantee"] {
+    for word in
+        ["different deltas (1e-5, 1e-6)", "adjacencies (add-remove, replace)", "no guarantee"]
+    {
         assert!(said.contains(word), "{word} is not in {said}");
     }
     assert!(elements(&comparison.report.to_html()) > 300);

@@ -121,7 +121,8 @@ pub const DATA: &[Key] = &[
 pub const SOURCES: &[&str] =
     &["census", "gaussian-mixture", "images", "linear-regression", "truncated-gaussian", "uniform"];
 const MISSING: &[&str] = &["category", "drop", "refuse", "zero"];
-const HOLDOUT: Shape = Either(&[Integer, Table(&[needed("every", Integer, "to one that is")])]);
+const HOLDOUT: Shape =
+    Either(&[Integer, Table(&[needed("every", Integer, "one in so many is held out")])]);
 const SPLIT: Shape = Either(&[Words(&["even", "group"]), Open]);
 
 pub const COLUMN: &[Key] = &[
