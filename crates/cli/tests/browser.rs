@@ -9,21 +9,20 @@ use std::process::{Command, Output};
 
 const PROGRAMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "headless_shell"];
 
-/// Private and bare learning, with budgets of one's own, claims, repetitions and long names.
+/// Learning with a budget of one's own, claims, repetitions, fairness and a long name.
 const PLAN: &str = r#"name = "a-page-with-a-rather-long-name-that-has-to-fit-on-a-telephone"
 seed = 1
 
 [network]
 nodes = 6
-topology = { family = "exponential" }
+topology = { family = "ring" }
 schedule = "fixed"
+weights = "metropolis"
 
 [data]
-source = "gaussian-mixture"
-features = 4
-classes = 2
-separation = 3.0
-records = 600
+source = "census"
+bias = 0.3
+records = 800
 holdout = 200
 split = "even"
 
@@ -32,7 +31,7 @@ kind = "logistic"
 intercept = true
 
 [algorithm]
-name = "priv-sgp"
+name = "dp2-sgd"
 step = 0.2
 batch = 10
 sampling = "poisson"
@@ -53,12 +52,12 @@ precision = "f64"
 repeat = 2
 
 [evaluate]
-metrics = ["loss", "accuracy"]
+metrics = ["loss", "accuracy", "risk-difference"]
 every = 2
 
 [[vary]]
 key = "privacy.noise"
-values = ["sound", "paper", { sigma = 0.0 }]
+values = ["sound", "paper"]
 
 [[expected]]
 metric = "accuracy"

@@ -83,7 +83,7 @@ fn a_plan_becomes_a_table_guarantees_and_files() {
     let report: Value =
         serde_json::from_slice(&std::fs::read(out.join("report.json")).unwrap()).unwrap();
     assert_eq!(report["variants"][0]["traces"][0]["hash"], undertone_trace::hash_of(&trace));
-    for name in ["chart", "metric-relative-residual", "spending", "claims", "bytes", "network-1"] {
+    for name in ["chart", "metric-relative-residual", "claims", "bytes", "network-1"] {
         let chart = out.join("charts").join(format!("{name}.svg"));
         assert!(std::fs::read_to_string(chart).unwrap().starts_with("<svg"), "{name}");
     }

@@ -80,6 +80,7 @@ fn together(reports: &[Report]) -> Report {
         taken_for_public: Vec::new(),
         warnings: Vec::new(),
         metrics: Vec::new(),
+        varied: Vec::new(),
         variants: Vec::new(),
         networks: Vec::new(),
         chart: None,

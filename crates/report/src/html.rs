@@ -24,7 +24,9 @@ impl Report {
             self.sections().into_iter().filter(|section| !section.body.is_empty()).collect();
         let contents: String = sections
             .iter()
-            .map(|Section { id, heading, .. }| format!("<li><a href=\"#{id}\">{heading}</a></li>\n"))
+            .map(|Section { id, heading, .. }| {
+                format!("<li><a href=\"#{id}\">{heading}</a></li>\n")
+            })
             .collect();
         let body: String = sections
             .iter()
@@ -88,9 +90,13 @@ impl Report {
             (n, all) => format!("{n} of {all} variants have no guarantee."),
         };
         format!(
-            "{nodes} ran {}{about}{variants} for {} rounds at most{repeats}. {promise}",
+            "{nodes} ran {}{about}{variants} for {} at most{repeats}. {promise}",
             listed(&algorithms),
-            crate::number(rounds)
+            if rounds == 1.0 {
+                "1 round".into()
+            } else {
+                format!("{} rounds", crate::number(rounds))
+            }
         )
     }
 
@@ -187,16 +193,16 @@ fn listed(words: &[String]) -> String {
 /// A table in a box of its own, which scrolls where the page must not. Cells are HTML; the first
 /// of a row is its heading, and all columns but `words` of them are numbers.
 fn table(header: &[String], rows: &[Vec<String>], words: &[usize]) -> String {
-    let class = |k: usize| if words.contains(&k) { "" } else { " class=\"n\"" };
+    let class = |k: usize| if words.contains(&k) { "w" } else { "n" };
     let head: String = header
         .iter()
         .enumerate()
-        .map(|(k, cell)| format!("<th scope=\"col\"{}>{}</th>", class(k), escape(cell)))
+        .map(|(k, cell)| format!("<th scope=\"col\" class=\"{}\">{}</th>", class(k), escape(cell)))
         .collect();
     let row = |cells: &Vec<String>| {
         let cell = |(k, cell): (usize, &String)| match k {
-            0 => format!("<th scope=\"row\"{}>{cell}</th>", class(k)),
-            _ => format!("<td{}>{cell}</td>", class(k)),
+            0 => format!("<th scope=\"row\" class=\"{}\">{cell}</th>", class(k)),
+            _ => format!("<td class=\"{}\">{cell}</td>", class(k)),
         };
         format!("<tr>{}</tr>\n", cells.iter().enumerate().map(cell).collect::<String>())
     };

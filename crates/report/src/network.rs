@@ -15,7 +15,7 @@ pub(crate) struct Net {
 }
 
 /// From little spent to much, apart for everybody and on both grounds.
-const SHADES: [&str; 6] = ["#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b"];
+const SHADES: [&str; 6] = ["#b3d4ec", "#8abde0", "#5fa3d3", "#3c88c2", "#2270b0", "#0f5a9e"];
 
 impl Net {
     pub(crate) fn new(network: &Network) -> Self {
@@ -78,7 +78,7 @@ impl Net {
     }
 
     fn is_light(&self, epsilon: Option<f64>) -> bool {
-        epsilon.is_none_or(|epsilon| self.level(epsilon) < 2)
+        epsilon.is_none_or(|epsilon| self.level(epsilon) < 3)
     }
 
     fn level(&self, epsilon: f64) -> usize {
@@ -110,8 +110,11 @@ fn head(canvas: &mut Canvas, from: (f64, f64), to: (f64, f64), radius: f64, opac
     let (x, y) = (to.0 - ux * (radius + 1.0), to.1 - uy * (radius + 1.0));
     let back = (x - size * ux, y - size * uy);
     let wing = size * 0.45;
-    let places =
-        [(x, y), (back.0 - wing * uy, back.1 + wing * ux), (back.0 + wing * uy, back.1 - wing * ux)];
+    let places = [
+        (x, y),
+        (back.0 - wing * uy, back.1 + wing * ux),
+        (back.0 + wing * uy, back.1 - wing * ux),
+    ];
     canvas.polygon(&places, &format!("class=\"ut-head\" fill-opacity=\"{opacity:.2}\""));
 }
 
@@ -143,7 +146,8 @@ mod tests {
         let svg = net.draw(WIDE).alone("t");
         assert_eq!(svg.matches("<circle").count(), 3);
         assert_eq!(svg.matches("class=\"ut-head\"").count(), 2);
-        for word in [SHADES[0], SHADES[5], WARNING, "node 1: ε at most 2, budget ε 2, 100% spent"] {
+        for word in [SHADES[0], SHADES[5], WARNING, "node 1: ε at most 2, budget ε 2, 100% spent"]
+        {
             assert!(svg.contains(word), "{word}");
         }
         let words: Vec<_> = net.keys().into_iter().map(|key| key.words).collect();

@@ -66,6 +66,7 @@ fn report() -> Value {
             {"name": "accuracy", "higher_is_better": true, "fairness": false},
             {"name": "loss", "higher_is_better": false, "fairness": false}
         ],
+        "varied": ["privacy.noise"],
         "variants": [
             variant("sound", 0.8125, Some(0.987_654_321_f64)),
             variant(HOSTILE, 0.875, None)
@@ -214,7 +215,9 @@ fn a_comparison_says_what_differs_and_warns_of_other_terms() {
     assert_eq!(comparison.differing, ["privacy.noise", "run.rounds"]);
     assert!(!comparison.rows[2].metrics.contains_key("accuracy"));
     let said = comparison.warnings.join("\n");
-    for word in ["different deltas (1e-5, 1e-6)", "adjacencies (add-remove, replace)", "no guarantee"] {
+    for word in
+        ["different deltas (1e-5, 1e-6)", "adjacencies (add-remove, replace)", "no guarantee"]
+    {
         assert!(said.contains(word), "{word} is not in {said}");
     }
     assert!(elements(&comparison.report.to_html()) > 300);

@@ -73,9 +73,7 @@ impl Card<'_> {
         };
         let (unit, observer) = (unit_words(*unit), observer_words(*observer));
         let delta = delta.get();
-        let fact = |name: &str, words: &str| {
-            format!("<dt>{name}</dt><dd>{}</dd>\n", escape(words))
-        };
+        let fact = |name: &str, words: &str| format!("<dt>{name}</dt><dd>{}</dd>\n", escape(words));
         format!(
             "<div class=\"card\">\n<p class=\"promise\">ε ≤ {range} at δ = {}</p>\n<dl>\n{}{}{}{}{}\
              </dl>\n{}</div>\n",
@@ -91,8 +89,9 @@ impl Card<'_> {
 
     fn table(&self) -> String {
         let claims = self.promises.iter().any(|(_, promise)| promise.claim.is_some());
-        let mut header =
-            ["variant", "nodes", "ε, at most", "budget ε", "debits", "spent"].map(String::from).to_vec();
+        let mut header = ["variant", "nodes", "ε, at most", "budget ε", "debits", "spent"]
+            .map(String::from)
+            .to_vec();
         if claims {
             header.push("claimed".into());
         }

@@ -36,7 +36,9 @@ impl Report {
         let verdict = match (self.expected.len(), self.passed) {
             (0, _) => String::new(),
             (n, true) => {
-                format!("<p><span class=\"good\">All {n} expectations of the plan hold.</span></p>\n")
+                format!(
+                    "<p><span class=\"good\">All {n} expectations of the plan hold.</span></p>\n"
+                )
             }
             (n, false) => {
                 let failed = self.expected.iter().filter(|verdict| !verdict.passed).count();
@@ -72,7 +74,8 @@ impl Report {
         let header = ["expectation", "found", "expected", "verdict"].map(String::from);
         let row = |verdict: &crate::report::Verdict| {
             let why = verdict.why.as_ref();
-            let why = why.map_or(String::new(), |why| format!("<br><small>{}</small>", escape(why)));
+            let why =
+                why.map_or(String::new(), |why| format!("<br><small>{}</small>", escape(why)));
             let word = match verdict.passed {
                 true => "<span class=\"good\">holds</span>",
                 false => "<span class=\"bad\">fails</span>",

@@ -53,8 +53,13 @@ impl Follower {
     }
 
     /// Asks, if it is time to, or if this look is the last.
-    pub(super) fn look<'o, R, S, I>(&mut self, round: u64, time: Option<f64>, last: bool, oracles: I)
-    where
+    pub(super) fn look<'o, R, S, I>(
+        &mut self,
+        round: u64,
+        time: Option<f64>,
+        last: bool,
+        oracles: I,
+    ) where
         R: Real + 'o,
         S: Store + 'o,
         I: Iterator<Item = &'o Oracle<R, S>>,
@@ -73,7 +78,8 @@ impl Follower {
         for (index, (node, _)) in self.spending.nodes.iter().enumerate() {
             let ledger = oracles[*node as usize].ledger();
             let mut before = self.spending.nodes[..index].iter().enumerate();
-            let same = before.find(|(_, (n, _))| oracles[*n as usize].ledger().is_level_with(ledger));
+            let same =
+                before.find(|(_, (n, _))| oracles[*n as usize].ledger().is_level_with(ledger));
             let known = same.map(|(k, _)| epsilons[k]);
             epsilons.push(known.unwrap_or_else(|| ledger.so_far()));
         }
