@@ -114,7 +114,8 @@ impl Report {
         let curves = curves.chain(self.curves()).collect();
         vec![
             section("results", "Results", self.results_table()),
-            section("warnings", "Before you compare", list(&self.warnings)),
+            section("warnings", "Before you compare", self.warnings_card()),
+            section("settings", "Settings that differ", self.settings_table()),
             section("guarantee", "What is promised", self.guarantee_cards()),
             section("curves", "Curves", figures(curves)),
             section("spending", "Privacy over time", some(self.spending())),
@@ -145,6 +146,13 @@ impl Report {
             let plain = self.metrics.iter().any(|m| m.name == asked.y && !m.fairness);
             asked.x == "round" && !asked.log_x && plain
         })
+    }
+
+    fn warnings_card(&self) -> String {
+        match list(&self.warnings) {
+            none if none.is_empty() => none,
+            list => format!("<div class=\"card none\">\n{list}</div>\n"),
+        }
     }
 
     fn notes(&self) -> String {

@@ -158,6 +158,7 @@ fn contents_name_the_sections_and_empty_ones_are_left_out() {
         ("versions", true),
         ("fairness", false),
         ("warnings", false),
+        ("settings", false),
     ] {
         assert_eq!(page.contains(&format!("<section id=\"{id}\">")), there, "{id}");
         assert_eq!(page.contains(&format!("<a href=\"#{id}\">")), there, "{id}");
@@ -221,7 +222,9 @@ fn a_comparison_says_what_differs_and_warns_of_other_terms() {
         assert!(said.contains(word), "{word} is not in {said}");
     }
     assert!(elements(&comparison.report.to_html()) > 300);
-    assert!(comparison.report.to_html().contains("<section id=\"warnings\">"));
+    let page = comparison.report.to_html();
+    assert!(page.contains("<section id=\"warnings\">"));
+    assert!(page.contains("<section id=\"settings\">") && page.contains(">run.rounds</th>"));
     // One run has nothing to be warned of but its own bare variant.
     assert_eq!(compare(&[first]).warnings.len(), 1);
 }
