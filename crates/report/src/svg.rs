@@ -137,7 +137,8 @@ impl Canvas {
     pub(crate) fn rect(&mut self, x: f64, y: f64, size: (f64, f64), style: &str) {
         let (width, height) = size;
         self.push(format_args!(
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" {style}/>\n"
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
+             {style}/>\n"
         ));
     }
 

@@ -20,10 +20,9 @@ fn report() -> Value {
     };
     let variant = |label: &str, accuracy: f64, epsilon: Option<f64>| {
         let point = |round: u64, accuracy: f64| {
-            json!({
-                "round": round, "time": null,
-                "metrics": {"accuracy": spread(accuracy), "loss": spread(1.0 / (1.0 + round as f64))}
-            })
+            let loss = spread(1.0 / (1.0 + round as f64));
+            let metrics = json!({"accuracy": spread(accuracy), "loss": loss});
+            json!({"round": round, "time": null, "metrics": metrics})
         };
         let whole = epsilon.map_or(json!("infinite"), |epsilon| json!(epsilon));
         let claim = json!({"source": format!("paper {HOSTILE}"), "epsilon": 0.0625, "delta": 1e-5});
