@@ -74,8 +74,8 @@ const PROBE: &str = "<script>parent.postMessage([document.documentElement.scroll
 const SCREENS: &str = "<!DOCTYPE html><title>-</title>\
     <body style=\"display:flex;margin:0\"><script>\
     addEventListener('message', event => { document.title += ' ' + event.data + ';' })</script>\
-    <iframe src=\"probe.html\" style=\"border:0;width:400px;height:12000px\"></iframe>\
-    <iframe src=\"probe.html\" style=\"border:0;width:1600px;height:12000px\"></iframe>";
+    <iframe src=\"probe.html\" style=\"border:0;width:400px;height:6000px\"></iframe>\
+    <iframe src=\"probe.html\" style=\"border:0;width:1600px;height:6000px\"></iframe>";
 
 #[test]
 fn a_page_fits_every_window_and_logs_nothing() {
@@ -126,7 +126,7 @@ fn browse(program: &str, folder: &Path, page: &Path, theme: &str, picture: &Path
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
         .args(["--hide-scrollbars", "--enable-logging=stderr", "--disable-dev-shm-usage"])
-        .args(["--window-size=2000,12000", "--dump-dom"])
+        .args(["--window-size=2000,6000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", folder.join(format!("profile-{theme}")).display()))
         .arg(format!("--screenshot={}", picture.display()));
     if theme == "dark" {

@@ -91,6 +91,8 @@ fn nonsense_is_refused_with_a_word_on_what_to_do() {
         (&["compare", "broken.json"], "this is no report"),
         (&["compare", "one/plan.toml"], "this is no report"),
         (&["report", "missing"], "missing: "),
+        #[cfg(not(feature = "png"))]
+        (&["report", "one", "--png"], "build it with --features png"),
         (&["compare", "one", "--html", "no/such/folder.html"], "--html no/such/folder.html: "),
     ] {
         let output = undertone(&folder, arguments);
