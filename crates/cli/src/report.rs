@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use undertone_report::Report as Results;
 
-use crate::pictures::{HAS_PNG, write_charts};
+use crate::pictures::{write_charts, write_pngs};
 
 /// Make the page and the charts of a run again, from its report.json.
 #[derive(Args)]
@@ -24,11 +24,6 @@ pub struct Report {
 
 impl Report {
     pub fn run(self) -> Result<String, String> {
-        if self.png && !HAS_PNG {
-            return Err("--png: this program was built without it; build it with --features png, \
-                        or take the SVG files"
-                .into());
-        }
         let report = read(&self.folder)?;
         let folder = match self.folder.is_dir() {
             true => self.folder.as_path(),
@@ -37,6 +32,9 @@ impl Report {
         let page = folder.join("report.html");
         std::fs::write(&page, report.to_html()).map_err(|e| format!("{}: {e}", page.display()))?;
         write_charts(folder, &report)?;
+        if self.png {
+            write_pngs(folder, &report).map_err(|error| format!("--png: {error}"))?;
+        }
         Ok(format!("{}\n{} and charts beside it", report.sentence(), page.display()))
     }
 }

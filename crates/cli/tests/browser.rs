@@ -9,21 +9,20 @@ use std::process::{Command, Output};
 
 const PROGRAMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "headless_shell"];
 
-/// Private and bare learning, with budgets of one's own, claims, repetitions and long names.
+/// Learning with a budget of one's own, claims, repetitions, fairness and a long name.
 const PLAN: &str = r#"name = "a-page-with-a-rather-long-name-that-has-to-fit-on-a-telephone"
 seed = 1
 
 [network]
 nodes = 6
-topology = { family = "exponential" }
+topology = { family = "ring" }
 schedule = "fixed"
+weights = "metropolis"
 
 [data]
-source = "gaussian-mixture"
-features = 4
-classes = 2
-separation = 3.0
-records = 600
+source = "census"
+bias = 0.3
+records = 800
 holdout = 200
 split = "even"
 
@@ -32,7 +31,7 @@ kind = "logistic"
 intercept = true
 
 [algorithm]
-name = "priv-sgp"
+name = "dp2-sgd"
 step = 0.2
 batch = 10
 sampling = "poisson"
@@ -53,12 +52,12 @@ precision = "f64"
 repeat = 2
 
 [evaluate]
-metrics = ["loss", "accuracy"]
+metrics = ["loss", "accuracy", "risk-difference"]
 every = 2
 
 [[vary]]
 key = "privacy.noise"
-values = ["sound", "paper", { sigma = 0.0 }]
+values = ["sound", "paper"]
 
 [[expected]]
 metric = "accuracy"
@@ -75,8 +74,8 @@ const PROBE: &str = "<script>parent.postMessage([document.documentElement.scroll
 const SCREENS: &str = "<!DOCTYPE html><title>-</title>\
     <body style=\"display:flex;margin:0\"><script>\
     addEventListener('message', event => { document.title += ' ' + event.data + ';' })</script>\
-    <iframe src=\"probe.html\" style=\"border:0;width:400px;height:12000px\"></iframe>\
-    <iframe src=\"probe.html\" style=\"border:0;width:1600px;height:12000px\"></iframe>";
+    <iframe src=\"probe.html\" style=\"border:0;width:400px;height:6000px\"></iframe>\
+    <iframe src=\"probe.html\" style=\"border:0;width:1600px;height:6000px\"></iframe>";
 
 #[test]
 fn a_page_fits_every_window_and_logs_nothing() {
@@ -127,7 +126,7 @@ fn browse(program: &str, folder: &Path, page: &Path, theme: &str, picture: &Path
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
         .args(["--hide-scrollbars", "--enable-logging=stderr", "--disable-dev-shm-usage"])
-        .args(["--window-size=2000,12000", "--dump-dom"])
+        .args(["--window-size=2000,6000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", folder.join(format!("profile-{theme}")).display()))
         .arg(format!("--screenshot={}", picture.display()));
     if theme == "dark" {

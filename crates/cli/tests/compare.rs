@@ -81,7 +81,7 @@ fn runs_are_put_side_by_side() {
 fn nonsense_is_refused_with_a_word_on_what_to_do() {
     let folder = folder("compare_nonsense");
     let text = std::fs::read_to_string(folder.join("one/report.json")).unwrap();
-    let other = text.replace("\"schema\": 1,", "\"schema\": 99,");
+    let other = text.replace("\"schema\":1,", "\"schema\":99,");
     std::fs::write(folder.join("other.json"), other).unwrap();
     std::fs::write(folder.join("broken.json"), &text[..text.len() / 2]).unwrap();
     for (arguments, expected) in [
@@ -91,6 +91,8 @@ fn nonsense_is_refused_with_a_word_on_what_to_do() {
         (&["compare", "broken.json"], "this is no report"),
         (&["compare", "one/plan.toml"], "this is no report"),
         (&["report", "missing"], "missing: "),
+        #[cfg(not(feature = "png"))]
+        (&["report", "one", "--png"], "build it with --features png"),
         (&["compare", "one", "--html", "no/such/folder.html"], "--html no/such/folder.html: "),
     ] {
         let output = undertone(&folder, arguments);

@@ -83,14 +83,15 @@ fn a_plan_becomes_a_table_guarantees_and_files() {
     let report: Value =
         serde_json::from_slice(&std::fs::read(out.join("report.json")).unwrap()).unwrap();
     assert_eq!(report["variants"][0]["traces"][0]["hash"], undertone_trace::hash_of(&trace));
-    for name in ["chart", "metric-relative-residual", "spending", "claims", "bytes", "network-1"] {
+    for name in ["chart", "metric-relative-residual", "claims", "bytes", "network-1"] {
         let chart = out.join("charts").join(format!("{name}.svg"));
         assert!(std::fs::read_to_string(chart).unwrap().starts_with("<svg"), "{name}");
     }
     assert!(out.join("summary.md").exists());
     // All is released in round 0, and the bound on the way is that of the whole run.
     let spent = &report["variants"][0]["spending"][0]["points"][0];
-    assert_eq!((&spent["round"], &spent["epsilon"]), (&0.into(), &1.0.into()));
+    let epsilon = spent["epsilon"].as_f64().unwrap();
+    assert!(spent["round"] == 0 && epsilon <= 1.0 && epsilon > 1.0 - 1e-9, "{spent}");
     // The page can be made again, to the last byte.
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
     std::fs::remove_file(out.join("report.html")).unwrap();

@@ -237,8 +237,7 @@ impl<S> Ledger<S> {
         Self::with_gate(header, gate, store)
     }
 
-    /// An account without debits for another node, on the same terms. To price a plan may take
-    /// longer than all its debits, so many nodes should do it once.
+    /// An empty account of another node on the same terms, whose plan need not be priced again.
     pub fn open_alike<T>(&self, node: u32, store: T) -> Result<Ledger<T>, OpenError> {
         let header = Header { node, ..self.header.clone() };
         Ledger::with_gate(header, self.gate.fresh(), store)

@@ -31,7 +31,7 @@ pub(crate) const MOST_GROUPS: usize = 24;
 const NAME: f64 = 20.0;
 const BAR: f64 = 16.0;
 const GAP: f64 = 12.0;
-const LEFT: f64 = 8.0;
+const LEFT: f64 = 18.0;
 const BOTTOM: f64 = 46.0;
 
 impl Bars {
@@ -62,7 +62,8 @@ impl Bars {
         canvas.text((LEFT + right) / 2.0, base + 38.0, "ut-text", "middle", &self.x);
         let mut y = 0.0;
         for group in shown {
-            canvas.text(LEFT, y + 14.0, "ut-text", "start", &fitted(&group.name, size.width));
+            let name = fitted(&group.name, size.width - LEFT);
+            canvas.text(LEFT, y + 14.0, "ut-text", "start", &name);
             y += NAME;
             for (index, (value, word)) in group.bars.iter().enumerate() {
                 let (share, style) = match value.is_infinite() {

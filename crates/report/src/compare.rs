@@ -80,6 +80,7 @@ fn together(reports: &[Report]) -> Report {
         taken_for_public: Vec::new(),
         warnings: Vec::new(),
         metrics: Vec::new(),
+        varied: Vec::new(),
         variants: Vec::new(),
         networks: Vec::new(),
         chart: None,
@@ -132,7 +133,8 @@ fn names(reports: &[Report]) -> Vec<String> {
     names
 }
 
-fn differing(variants: &[Variant]) -> Vec<String> {
+/// The keys of plans that have more than one value.
+pub(crate) fn differing(variants: &[Variant]) -> Vec<String> {
     let keys: BTreeSet<&String> = variants.iter().flat_map(|v| v.setup.keys()).collect();
     let differs = |key: &&String| {
         let mut values = variants.iter().map(|variant| variant.setup.get(*key));

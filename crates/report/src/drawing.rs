@@ -103,7 +103,7 @@ pub(crate) fn alone(title: &str, drawing: &Canvas, keys: &[Key]) -> String {
     }
     let height = if keys.is_empty() { TITLE + drawing.height } else { y + ROW };
     let mut canvas = Canvas::new(width, height);
-    canvas.text(16.0, 24.0, "ut-text", "start", &fitted(title, width - 20.0));
+    canvas.heading(16.0, 24.0, &fitted(title, 0.75 * width));
     canvas.place(drawing, 0.0, TITLE);
     for (key, (x, y, words)) in keys.iter().zip(places) {
         canvas.place(&key.mark, x, y - 10.0);

@@ -90,9 +90,13 @@ impl Report {
             (n, all) => format!("{n} of {all} variants have no guarantee."),
         };
         format!(
-            "{nodes} ran {}{about}{variants} for {} rounds at most{repeats}. {promise}",
+            "{nodes} ran {}{about}{variants} for {} at most{repeats}. {promise}",
             listed(&algorithms),
-            crate::number(rounds)
+            if rounds == 1.0 {
+                "1 round".into()
+            } else {
+                format!("{} rounds", crate::number(rounds))
+            }
         )
     }
 
@@ -110,7 +114,8 @@ impl Report {
         let curves = curves.chain(self.curves()).collect();
         vec![
             section("results", "Results", self.results_table()),
-            section("warnings", "Before you compare", list(&self.warnings)),
+            section("warnings", "Before you compare", self.warnings_card()),
+            section("settings", "Settings that differ", self.settings_table()),
             section("guarantee", "What is promised", self.guarantee_cards()),
             section("curves", "Curves", figures(curves)),
             section("spending", "Privacy over time", some(self.spending())),
@@ -141,6 +146,13 @@ impl Report {
             let plain = self.metrics.iter().any(|m| m.name == asked.y && !m.fairness);
             asked.x == "round" && !asked.log_x && plain
         })
+    }
+
+    fn warnings_card(&self) -> String {
+        match list(&self.warnings) {
+            none if none.is_empty() => none,
+            list => format!("<div class=\"card none\">\n{list}</div>\n"),
+        }
     }
 
     fn notes(&self) -> String {
@@ -189,16 +201,16 @@ fn listed(words: &[String]) -> String {
 /// A table in a box of its own, which scrolls where the page must not. Cells are HTML; the first
 /// of a row is its heading, and all columns but `words` of them are numbers.
 fn table(header: &[String], rows: &[Vec<String>], words: &[usize]) -> String {
-    let class = |k: usize| if words.contains(&k) { "" } else { " class=\"n\"" };
+    let class = |k: usize| if words.contains(&k) { "w" } else { "n" };
     let head: String = header
         .iter()
         .enumerate()
-        .map(|(k, cell)| format!("<th scope=\"col\"{}>{}</th>", class(k), escape(cell)))
+        .map(|(k, cell)| format!("<th scope=\"col\" class=\"{}\">{}</th>", class(k), escape(cell)))
         .collect();
     let row = |cells: &Vec<String>| {
         let cell = |(k, cell): (usize, &String)| match k {
-            0 => format!("<th scope=\"row\"{}>{cell}</th>", class(k)),
-            _ => format!("<td{}>{cell}</td>", class(k)),
+            0 => format!("<th scope=\"row\" class=\"{}\">{cell}</th>", class(k)),
+            _ => format!("<td class=\"{}\">{cell}</td>", class(k)),
         };
         format!("<tr>{}</tr>\n", cells.iter().enumerate().map(cell).collect::<String>())
     };

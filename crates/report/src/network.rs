@@ -15,7 +15,7 @@ pub(crate) struct Net {
 }
 
 /// From little spent to much, apart for everybody and on both grounds.
-const SHADES: [&str; 6] = ["#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b"];
+const SHADES: [&str; 6] = ["#b3d4ec", "#8abde0", "#5fa3d3", "#3c88c2", "#2270b0", "#0f5a9e"];
 
 impl Net {
     pub(crate) fn new(network: &Network) -> Self {
@@ -78,7 +78,7 @@ impl Net {
     }
 
     fn is_light(&self, epsilon: Option<f64>) -> bool {
-        epsilon.is_none_or(|epsilon| self.level(epsilon) < 2)
+        epsilon.is_none_or(|epsilon| self.level(epsilon) < 3)
     }
 
     fn level(&self, epsilon: f64) -> usize {

@@ -101,9 +101,12 @@ impl Report {
         }
         let cut = cut(series.len(), MOST_SERIES, "lines");
         series.truncate(MOST_SERIES);
-        if series.is_empty() {
+        // What is released at once needs no picture.
+        let is_flat = |series: &Series| series.points.windows(2).all(|w| w[0].1 == w[1].1);
+        if series.iter().all(is_flat) {
             return None;
         }
+        let last: Vec<f64> = series.iter().filter_map(|s| s.points.last().map(|p| p.1)).collect();
         let none = self.variants.iter().filter(|variant| variant.epsilon.is_none()).count();
         let bare = match none {
             0 => String::new(),
@@ -115,7 +118,7 @@ impl Report {
             x: "round".into(),
             y: "ε spent, at most".into(),
             log_x: false,
-            log_y: false,
+            log_y: spans_decades(last.iter().copied()),
             series,
         };
         Some(Picture {
@@ -135,7 +138,7 @@ impl Report {
             self.variants.iter().filter_map(|variant| Some((variant, variant.claim.as_ref()?)));
         let groups: Vec<Group> = claimed
             .map(|(variant, claim)| Group {
-                name: format!("{} ({})", self.title_of(variant), claim.source),
+                name: format!("{}: {}", self.title_of(variant), claim.source),
                 bars: vec![
                     (claim.epsilon, number(claim.epsilon)),
                     match variant.epsilon {
@@ -149,11 +152,11 @@ impl Report {
             return None;
         }
         let cut = cut(groups.len(), MOST_GROUPS, "variants");
-        let names = vec!["claimed by the paper".into(), "true, at most".into()];
+        let names = vec!["claimed by the paper".into(), "proved, at most".into()];
         let bars = Bars { x: "ε (logarithmic)".into(), log: true, names, groups };
         Some(Picture {
             name: "claims".into(),
-            title: "Claim and truth".into(),
+            title: "Epsilon as claimed and as proved".into(),
             caption: format!(
                 "For the noise that was added: the epsilon of the paper, and what is proved for \
                  what ran, for the node with the weakest promise.{cut}"
@@ -189,7 +192,8 @@ impl Report {
         levels.sort_by(f64::total_cmp);
         levels.dedup();
         let bare = dots.iter().any(|dot| dot.x.is_none());
-        if levels.is_empty() || levels.len() + usize::from(bare) < 2 {
+        let (least, most) = (*levels.first()?, *levels.last()?);
+        if levels.len() + usize::from(bare) < 2 {
             return None;
         }
         let places: Vec<_> = dots.iter().map(|dot| (dot.x.unwrap_or(f64::NAN), dot.y)).collect();
@@ -201,10 +205,7 @@ impl Report {
         let scatter = Scatter {
             x: "ε of the weakest promise".into(),
             y: metric.name.clone(),
-            log_x: levels
-                .last()
-                .zip(levels.first())
-                .is_some_and(|(most, least)| most / least > 5.0),
+            log_x: least > 0.0 && most / least > 5.0,
             log_y: is_logarithmic(metric, &series),
             points: dots,
             front,
@@ -260,7 +261,18 @@ impl Report {
     }
 
     pub(crate) fn network_pictures(&self) -> Vec<Picture> {
-        let shown = self.networks.iter().take(MOST_NETWORKS).enumerate();
+        // Where all nodes promise the same, another epsilon is no reason for another picture.
+        let is_even = |network: &Network| {
+            network.shown.windows(2).all(|pair| pair[0].epsilon == pair[1].epsilon)
+        };
+        let mut shown: Vec<&Network> = Vec::new();
+        for network in self.networks.iter().filter(|network| network.nodes > 1) {
+            let alike = |known: &&Network| known.lines == network.lines;
+            if !is_even(network) || !shown.iter().any(alike) {
+                shown.push(network);
+            }
+        }
+        let shown = shown.into_iter().take(MOST_NETWORKS).enumerate();
         shown.map(|(index, network)| self.network_picture(index, network)).collect()
     }
 
@@ -296,7 +308,7 @@ impl Report {
 
     /// What was sent.
     pub(crate) fn traffic(&self) -> Option<Picture> {
-        if self.variants.len() < 2 {
+        if self.variants.len() < 2 || self.variants.iter().all(|variant| variant.bytes == 0.0) {
             return None;
         }
         let group = |variant: &Variant| Group {
@@ -324,9 +336,13 @@ pub(crate) fn is_logarithmic(metric: &Metric, series: &[Series]) -> bool {
         return false;
     }
     let values = || series.iter().flat_map(|series| &series.points).map(|point| point.1);
-    let positive = values().filter(|v| *v > 0.0 && v.is_finite());
+    spans_decades(values()) && !values().any(|value| value < 0.0)
+}
+
+fn spans_decades(values: impl Iterator<Item = f64>) -> bool {
+    let positive = values.filter(|v| *v > 0.0 && v.is_finite());
     let (low, high) = positive.fold((f64::INFINITY, 0f64), |(a, b), v| (a.min(v), b.max(v)));
-    low < high && high / low > 20.0 && values().all(|v| !(v < 0.0))
+    low < high && high / low > 20.0
 }
 
 fn axis_word(log: bool) -> &'static str {

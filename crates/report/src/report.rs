@@ -32,6 +32,8 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// What was measured, the most important first.
     pub metrics: Vec<Metric>,
+    /// The keys that vary, the last running fastest.
+    pub varied: Vec<String>,
     /// What was run.
     pub variants: Vec<Variant>,
     /// Who heard whom.
@@ -307,9 +309,9 @@ impl Report {
         }
     }
 
-    /// Pretty JSON.
+    /// JSON on one line: for programs, and small although it has every point.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("a report is plain data")
+        serde_json::to_string(self).expect("a report is plain data")
     }
 
     /// What to call a variant: its label, or the plan's name if nothing varies.

@@ -119,6 +119,14 @@ impl Canvas {
         ));
     }
 
+    pub(crate) fn heading(&mut self, x: f64, y: f64, words: &str) {
+        self.push(format_args!(
+            "<text class=\"ut-text\" x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"16\" \
+             font-weight=\"600\">{}</text>\n",
+            escape(words)
+        ));
+    }
+
     /// The number of a node, in the middle of its dot.
     pub(crate) fn number(&mut self, x: f64, y: f64, fill: &str, number: u32) {
         self.push(format_args!(
@@ -137,7 +145,8 @@ impl Canvas {
     pub(crate) fn rect(&mut self, x: f64, y: f64, size: (f64, f64), style: &str) {
         let (width, height) = size;
         self.push(format_args!(
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" {style}/>\n"
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
+             {style}/>\n"
         ));
     }
 

@@ -20,10 +20,9 @@ fn report() -> Value {
     };
     let variant = |label: &str, accuracy: f64, epsilon: Option<f64>| {
         let point = |round: u64, accuracy: f64| {
-            json!({
-                "round": round, "time": null,
-                "metrics": {"accuracy": spread(accuracy), "loss": spread(1.0 / (1.0 + round as f64))}
-            })
+            let loss = spread(1.0 / (1.0 + round as f64));
+            let metrics = json!({"accuracy": spread(accuracy), "loss": loss});
+            json!({"round": round, "time": null, "metrics": metrics})
         };
         let whole = epsilon.map_or(json!("infinite"), |epsilon| json!(epsilon));
         let claim = json!({"source": format!("paper {HOSTILE}"), "epsilon": 0.0625, "delta": 1e-5});
@@ -66,6 +65,7 @@ fn report() -> Value {
             {"name": "accuracy", "higher_is_better": true, "fairness": false},
             {"name": "loss", "higher_is_better": false, "fairness": false}
         ],
+        "varied": ["privacy.noise"],
         "variants": [
             variant("sound", 0.8125, Some(0.987_654_321_f64)),
             variant(HOSTILE, 0.875, None)
@@ -157,6 +157,7 @@ fn contents_name_the_sections_and_empty_ones_are_left_out() {
         ("versions", true),
         ("fairness", false),
         ("warnings", false),
+        ("settings", false),
     ] {
         assert_eq!(page.contains(&format!("<section id=\"{id}\">")), there, "{id}");
         assert_eq!(page.contains(&format!("<a href=\"#{id}\">")), there, "{id}");
@@ -220,7 +221,9 @@ fn a_comparison_says_what_differs_and_warns_of_other_terms() {
         assert!(said.contains(word), "{word} is not in {said}");
     }
     assert!(elements(&comparison.report.to_html()) > 300);
-    assert!(comparison.report.to_html().contains("<section id=\"warnings\">"));
+    let page = comparison.report.to_html();
+    assert!(page.contains("<section id=\"warnings\">"));
+    assert!(page.contains("<section id=\"settings\">") && page.contains(">run.rounds</th>"));
     // One run has nothing to be warned of but its own bare variant.
     assert_eq!(compare(&[first]).warnings.len(), 1);
 }

@@ -75,6 +75,27 @@ fn private_learners_keep_their_budget_and_learn() {
     assert!(reduced.weakest().unwrap().epsilon.get() <= 1.0);
 }
 
+#[test]
+fn what_was_spent_on_the_way_grows_to_the_guarantee() {
+    let mut plan = census("dp2-sgd");
+    plan["run"]["rounds"] = json!(40);
+    plan["run"]["repeat"] = json!(2);
+    plan["evaluate"]["every"] = json!(1);
+    plan["privacy"]["node"] = json!([{"node": 3, "epsilon": 0.5, "delta": 1e-5}]);
+    let outcome = &outcomes(&plan, 2)[0];
+    let run = &outcome.runs[0].run;
+    assert_eq!(run.spending.nodes.len(), 10);
+    // Every other look of 41, and the last.
+    assert_eq!(run.spending.points.len(), 21);
+    for node in 0..10 {
+        let spent: Vec<f64> = run.spending.points.iter().map(|p| p.epsilons[node].get()).collect();
+        assert!(spent[0] == 0.0 && spent.windows(2).all(|w| w[0] <= w[1]), "{spent:?}");
+        assert_eq!(spent.last().copied(), Some(run.guarantees[node].epsilon.get()));
+        assert!(spent[1] < run.guarantees[node].epsilon.get());
+    }
+    assert!(outcome.runs[1].run.spending.points.is_empty(), "the first repetition does for all");
+}
+
 /// Invariant I5.
 #[test]
 fn the_trace_does_not_depend_on_the_number_of_threads() {

@@ -40,7 +40,7 @@ impl Report {
         }
         let header = ["what", "version or blake3"].map(String::from);
         format!(
-            "{}<p>The same plan and seed give the same traces, whatever the number of threads.</p>\n",
+            "{}<p>The same plan and seed give the same traces, on any number of threads.</p>\n",
             table(&header, &rows, &[0, 1])
         )
     }

@@ -1,6 +1,9 @@
 //! Tables of results.
 
+use serde_json::Value;
+
 use super::{datum, table};
+use crate::compare::differing;
 use crate::numbers::{bytes, number, short_above};
 use crate::report::{Report, Spread, Variant};
 use crate::svg::escape;
@@ -49,6 +52,27 @@ impl Report {
             }
         };
         format!("{verdict}{}", table(&header, &rows, &[0]))
+    }
+
+    /// What makes variants of several plans differ; those of one plan have it in their names.
+    pub(super) fn settings_table(&self) -> String {
+        let keys = differing(&self.variants);
+        if self.plans.len() < 2 || keys.is_empty() {
+            return String::new();
+        }
+        let header = std::iter::once("variant".to_string()).chain(keys.iter().cloned());
+        let row = |variant: &Variant| {
+            let value = |key: &String| match variant.setup.get(key) {
+                None => "–".into(),
+                Some(Value::String(word)) => escape(word),
+                Some(other) => escape(&other.to_string()),
+            };
+            let title = escape(self.title_of(variant));
+            std::iter::once(title).chain(keys.iter().map(value)).collect()
+        };
+        let rows: Vec<_> = self.variants.iter().map(row).collect();
+        let words: Vec<usize> = (0..=keys.len()).collect();
+        table(&header.collect::<Vec<_>>(), &rows, &words)
     }
 
     pub(super) fn fairness_table(&self) -> String {

@@ -31,7 +31,8 @@ impl Report {
                 "rounds-run" => Some(variant.rounds),
                 metric => variant.metrics.get(metric).map(|spread| spread.mean),
             };
-            let mut others: Vec<_> = variant.settings.iter().collect();
+            let mut others: Vec<_> =
+                self.varied.iter().filter_map(|key| variant.settings.get_key_value(key)).collect();
             if let Some(metric) = variant.metrics.get(&x) {
                 // One metric over another: a line along the key that runs fastest.
                 others.pop();

@@ -53,12 +53,18 @@ impl Results<'_> {
             taken_for_public: self.assumptions.to_vec(),
             warnings: Vec::new(),
             metrics: self.metrics(),
+            varied: self.varied(),
             variants: self.outcomes.iter().map(variant).collect(),
             networks: networks(self.experiments, self.outcomes),
             chart: Some(chart(plan)),
             expected: self.verdicts.iter().map(|found| verdict(plan, found)).collect(),
             passed: self.verdicts.iter().all(|verdict| verdict.passed),
         }
+    }
+
+    fn varied(&self) -> Vec<String> {
+        let first = self.outcomes.first().map(|outcome| &outcome.variant.settings);
+        first.into_iter().flatten().map(|(key, _)| key.clone()).collect()
     }
 
     /// Of all variants, in the order of the plan.
