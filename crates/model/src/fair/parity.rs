@@ -19,6 +19,10 @@ use crate::table::{Table, Tabled};
 /// *up*. A record's gradient has its part in both, is clipped as a whole, and leaves a node with
 /// the noise and at the price of any other.
 ///
+/// The last parameter is the multiplier in units of a quarter, so that a record's part in it, which
+/// grows with its score, is small beside a clip norm of one and seldom shortened: shortened parts
+/// would make groups look closer than they are.
+///
 /// `share` is what part of all people is in group 1. It is public, as the plan says it: the mean of
 /// the records would be one more thing to release.
 ///
@@ -32,6 +36,9 @@ pub struct Parity {
     weight: f64,
     share: f64,
 }
+
+/// Of the multiplier.
+const UNIT: f64 = 0.25;
 
 impl Parity {
     /// For so many features.
@@ -71,14 +78,15 @@ impl Parity {
         out: &mut [R],
     ) -> Clipped {
         let last = self.size() - 1;
-        let (data, multiplier) = (batch.data(), x[last].to_f64());
+        let (data, multiplier) = (batch.data(), UNIT * x[last].to_f64());
         out.fill(R::ZERO);
         let mut clipped = Clipped::default();
         for record in batch.iter() {
             let (score, apart) = (self.score(x, data, record), self.apart(data, record));
             let slope = Loss::Logistic.scalar(score, data.target(record)).1;
             let first = R::from_f64(slope + multiplier * apart);
-            let second = R::from_f64(multiplier / (2.0 * self.weight) - apart * score);
+            let off = multiplier / (2.0 * self.weight) - apart * score;
+            let second = R::from_f64(UNIT * off);
             let norm = data.squared_norms()[record] + f64::from(u8::from(self.intercept));
             let squared = first.to_f64().powi(2) * norm + second.to_f64().powi(2);
             // Against the rounding of the three products and the sum.
@@ -111,7 +119,7 @@ impl<R: Real> Objective<R> for Parity {
 
     /// The saddle function: at its saddle point, loss and penalty.
     fn loss(&self, x: &[R], batch: Batch<'_, R>, _: &mut Scratch<R>) -> f64 {
-        let multiplier = x[self.size() - 1].to_f64();
+        let multiplier = UNIT * x[self.size() - 1].to_f64();
         let value = |record| {
             let (data, score) = (batch.data(), self.score(x, batch.data(), record));
             let loss = Loss::Logistic.scalar(score, data.target(record)).0;
@@ -238,7 +246,7 @@ mod tests {
             let scratch = &mut Scratch::default();
             let mut x = vec![0.0; model.size()];
             let mut gradient = x.clone();
-            for _ in 0..300 {
+            for _ in 0..400 {
                 model.gradient(&x, batch, scratch, &mut gradient);
                 x.iter_mut().zip(&gradient).for_each(|(x, g)| *x -= 2.0 * g / 4000.0);
             }

@@ -20,8 +20,8 @@ impl Statistics {
     /// With the mean of groups inside (`n` records), a change of group takes a share `1/n` from all
     /// others: a vector `o` of length below one, and the shares of `x` and `x'` sum to `1 - 1/n`.
     /// [`Printed`](Coefficients::Printed): `x` and `x'` have coefficients of sizes `p + q <= 2` and
-    /// `p q >= 3/4`, or less than `5/2` in squares, or one of `3/2` in `x - x'`; with `o` that is at
-    /// most `1 + sqrt(4 - 3/2 (1 - |C|))`, which outweighs what the matrix adds in the square.
+    /// `p q >= 3/4`, or squares of less than `5/2` in all, or one of `3/2` in `x - x'`. With `o`
+    /// that is at most `1 + sqrt(4 - 3/2 (1 - |C|))`, which outweighs what the matrix adds.
     /// [`Shifted`](Coefficients::Shifted) by `w`: `(1 + w) x - w o` where label and group flip and
     /// `x` stays; `o` is at a right angle to `x` if nothing is negative, and `-x` otherwise.
     ///
