@@ -137,11 +137,9 @@ impl World {
 fn best_threshold(present: &[f64], absent: &[f64]) -> f64 {
     let mut all: Vec<f64> = present.iter().chain(absent).copied().collect();
     all.sort_by(f64::total_cmp);
-    let candidates = (1..100).map(|k| all[k * all.len() / 100]);
-    let better = |a: &f64, b: &f64| {
-        lower_bound(present, absent, *a).total_cmp(&lower_bound(present, absent, *b))
-    };
-    candidates.max_by(better).unwrap_or(0.0)
+    let candidates = (1..20).map(|k| all[k * all.len() / 20]);
+    let bounded = candidates.map(|threshold| (lower_bound(present, absent, threshold), threshold));
+    bounded.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(0.0, |(_, threshold)| threshold)
 }
 
 /// By `P(present | present) <= e^epsilon P(present | absent) + delta`, and the same for the rest.

@@ -29,7 +29,8 @@ fn a_ledger_refuses_and_nodes_with_small_budgets_stop_first() {
     let text = budget::report().unwrap();
     assert_eq!(text.matches("refused").count(), 1, "{text}");
     let steps = |node: u32| {
-        let line = text.lines().find(|l| l.starts_with(&format!("node {node}: "))).unwrap();
+        let nodes = text.split("\n3. ").nth(1).unwrap();
+        let line = nodes.lines().find(|l| l.starts_with(&format!("node {node}: "))).unwrap();
         line.split_whitespace().nth(2).unwrap().parse().unwrap_or(u64::MAX)
     };
     assert!(steps(1) < steps(0) && steps(0) < steps(2), "{text}");

@@ -69,7 +69,7 @@ fn what_is_missing_is_named() {
     let single = study.clone().set("run.precision", "f32").unwrap().with_objective(liar());
     assert!(refusal(&single).contains("run.precision"));
     let admm = serde_json::json!({ "penalty": 1.0, "ridge": 0.1 });
-    let study = study.set("algorithm", serde_json::json!({ "name": "admm", "admm": admm }));
+    let study = study.set("algorithm", serde_json::json!({ "name": "dvp", "admm": admm }));
     let convex = refusal(&study.unwrap().with_objective(liar()));
     assert!(convex.contains("convex loss"), "{convex}");
 }
