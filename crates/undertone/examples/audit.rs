@@ -1,6 +1,6 @@
 //! An attack on what is released: how much can be told from the messages of a node?
 //!
-//! Two worlds differ in one record. An attacker sees twenty noisy sums, and guesses the world from
+//! Two worlds differ in one record. An attacker sees twenty-five noisy sums, and guesses the world from
 //! their likelihood ratio, which for Gaussian noise grows with their mean. From how often the guess
 //! is right follows a *lower* bound on epsilon, by Clopper and Pearson, wrong with a chance of at
 //! most one in a million. The ledger promises an *upper* bound. If the lower one is above, the
@@ -22,9 +22,9 @@ use undertone::privacy::units::{Adjacency, ClipNorm, Delta, Epsilon, Sensitivity
 
 const DELTA: f64 = 1e-5;
 /// Releases of a trial.
-const ROUNDS: u64 = 20;
+const ROUNDS: u64 = 25;
 /// Trials of each world; half of them choose the threshold, the others are counted.
-const TRIALS: u64 = 20_000;
+const TRIALS: u64 = 4000;
 /// The chance that a lower bound is wrong.
 const MISTAKE: f64 = 1e-6;
 
@@ -71,7 +71,15 @@ fn attack(program: Program, epsilon: f64) -> Result<f64, Box<dyn Error>> {
         accountant: Accountant::Gdp,
     };
     let sigma = target.noise(|sigma| Event::gaussian(sensitivity, sigma).repeated(rounds))?;
-    let world = World { program, budget, mechanism: GaussianMechanism { sensitivity, sigma } };
+    let header = Header {
+        node: 0,
+        budget,
+        adjacency: Adjacency::AddRemove,
+        unit: Unit::Record,
+        filter: Filter::Gaussian { reserve: Delta::new(0.0)? },
+    };
+    let ledger = Ledger::open(header, Tally::default())?;
+    let world = World { program, ledger, mechanism: GaussianMechanism { sensitivity, sigma } };
     let half = TRIALS / 2;
     let trials = |present: bool, from: u64| -> Result<Vec<f64>, Box<dyn Error>> {
         let side = u64::from(present) << 32;
@@ -83,7 +91,8 @@ fn attack(program: Program, epsilon: f64) -> Result<f64, Box<dyn Error>> {
 
 struct World {
     program: Program,
-    budget: Budget,
+    /// Empty, of which others are made.
+    ledger: Ledger<Tally>,
     mechanism: GaussianMechanism,
 }
 
@@ -120,14 +129,7 @@ impl World {
     }
 
     fn open(&self) -> Result<Ledger<Tally>, Box<dyn Error>> {
-        let header = Header {
-            node: 0,
-            budget: self.budget,
-            adjacency: Adjacency::AddRemove,
-            unit: Unit::Record,
-            filter: Filter::Gaussian { reserve: Delta::new(0.0)? },
-        };
-        Ok(Ledger::open(header, Tally::default())?)
+        Ok(self.ledger.open_alike(0, Tally::default())?)
     }
 }
 
@@ -135,11 +137,9 @@ impl World {
 fn best_threshold(present: &[f64], absent: &[f64]) -> f64 {
     let mut all: Vec<f64> = present.iter().chain(absent).copied().collect();
     all.sort_by(f64::total_cmp);
-    let candidates = (1..100).map(|k| all[k * all.len() / 100]);
-    let better = |a: &f64, b: &f64| {
-        lower_bound(present, absent, *a).total_cmp(&lower_bound(present, absent, *b))
-    };
-    candidates.max_by(better).unwrap_or(0.0)
+    let candidates = (1..20).map(|k| all[k * all.len() / 20]);
+    let bounded = candidates.map(|threshold| (lower_bound(present, absent, threshold), threshold));
+    bounded.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(0.0, |(_, threshold)| threshold)
 }
 
 /// By `P(present | present) <= e^epsilon P(present | absent) + delta`, and the same for the rest.

@@ -116,7 +116,7 @@ holdout = 400
 kind = "logistic"
 [algorithm]
 name = "priv-sgp"
-step = 0.5
+step = 4.0
 sampling = "poisson"
 batch = 50
 [privacy]
@@ -133,12 +133,12 @@ node = 2
 epsilon = 4.0
 delta = 1e-5
 [run]
-rounds = 60
+rounds = 100
 precision = "f64"
 stop-on-budget = true
 [evaluate]
 metrics = ["accuracy"]
-every = 60
+every = 100
 "#;
 
 #[allow(dead_code)] // A test calls `report` in its place.

@@ -38,18 +38,20 @@ impl RecordLoss<f64> for PoissonRegression {
 
 /// What is printed.
 pub fn report() -> Result<String, Box<dyn Error>> {
-    let mut text = String::from("privacy        true epsilon   loss at zero   loss learned\n");
+    let mut text =
+        String::from("privacy           guarantee, epsilon   loss at zero   loss learned\n");
     for (name, privacy) in [
         ("none", ""),
-        ("epsilon 4", "privacy = { epsilon = 4.0, delta = 1e-5, clip = 2.0, noise = \"sound\" }"),
         ("epsilon 1", "privacy = { epsilon = 1.0, delta = 1e-5, clip = 2.0, noise = \"sound\" }"),
+        ("epsilon 0.1", "privacy = { epsilon = 0.1, delta = 1e-5, clip = 2.0, noise = \"sound\" }"),
     ] {
         let outcome = study(privacy)?.run()?.remove(0);
         let points = outcome.points();
         let loss = |k: usize| points.get(k).map_or(f64::NAN, |point| point.metrics["loss"]);
         let epsilon = outcome.weakest().ok_or("there are nodes")?.epsilon;
+        let epsilon = if epsilon.get().is_finite() { epsilon.to_string() } else { "none".into() };
         let (first, last) = (loss(0), loss(points.len() - 1));
-        writeln!(text, "{name:14} {:12} {first:14.4} {last:14.4}", epsilon.to_string())?;
+        writeln!(text, "{name:12} {epsilon:>20} {first:14.4} {last:14.4}")?;
     }
     writeln!(text, "the loss of those who drew the counts is {:.4}", truth()?)?;
     Ok(text)

@@ -52,7 +52,8 @@ fn an_objective_of_ones_own_is_clipped_whatever_it_says() {
     // Three steps of 0.1 down a mean gradient that the clip norm bounds by 1, and little noise.
     let end = outcome.last("loss").unwrap();
     assert!((-0.35..-0.25).contains(&end), "{end}");
-    assert_eq!(outcome.weakest().unwrap().epsilon.get(), 1.0);
+    let epsilon = outcome.weakest().unwrap().epsilon.get();
+    assert!(epsilon <= 1.0 && epsilon > 0.999, "{epsilon}");
 }
 
 #[test]
@@ -68,8 +69,9 @@ fn what_is_missing_is_named() {
     let single = study.clone().set("run.precision", "f32").unwrap().with_objective(liar());
     assert!(refusal(&single).contains("run.precision"));
     let admm = serde_json::json!({ "penalty": 1.0, "ridge": 0.1 });
-    let study = study.set("algorithm", serde_json::json!({ "name": "admm", "admm": admm }));
-    assert!(refusal(&study.unwrap().with_objective(liar())).contains("convex loss"));
+    let study = study.set("algorithm", serde_json::json!({ "name": "dvp", "admm": admm }));
+    let convex = refusal(&study.unwrap().with_objective(liar()));
+    assert!(convex.contains("convex loss"), "{convex}");
 }
 
 #[test]
