@@ -26,8 +26,7 @@ fn main() {
         let exchange =
             report(&format!("net_raw_exchange_{name}"), bytes, rounds, raw(Pattern::Exchange));
         if let Some(memory) = &memory {
-            let found =
-                report(&format!("net_node_memory_{name}"), bytes, rounds, || node(memory));
+            let found = report(&format!("net_node_memory_{name}"), bytes, rounds, || node(memory));
             share(&format!("net_node_memory_{name}_of_raw_by_clock"), found.0 / exchange.0);
             share(&format!("net_node_memory_{name}_of_raw_by_cpu"), exchange.1 / found.1);
         }
