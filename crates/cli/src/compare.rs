@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use undertone_report::{Comparison, compare, number};
+use undertone_report::{Comparison, Row, compare, number};
 
 use crate::output;
 use crate::report::read;
@@ -28,8 +28,8 @@ pub struct Compare {
     json: bool,
 }
 
-/// More columns than this are left to --json.
-const MOST_SETTINGS: usize = 6;
+/// More runs than this have their settings in lines, not in columns.
+const MOST_COLUMNS: usize = 8;
 
 impl Compare {
     pub fn run(self) -> Result<String, String> {
@@ -48,33 +48,55 @@ impl Compare {
 }
 
 fn text(comparison: &Comparison) -> String {
-    let Comparison { metrics, differing, rows, warnings, .. } = comparison;
-    let shown = &differing[..differing.len().min(MOST_SETTINGS)];
-    let mut header: Vec<&str> = vec!["run"];
+    let Comparison { metrics, rows, warnings, .. } = comparison;
+    let mut header: Vec<&str> = vec!["", "run"];
     header.extend(metrics.iter().map(String::as_str));
     header.extend(["epsilon", "claimed", "bytes", "rounds"]);
-    header.extend(shown.iter().map(String::as_str));
-    let row = |row: &undertone_report::Row| {
-        let mut cells = vec![row.name.clone()];
+    let row = |(k, row): (usize, &Row)| {
+        let mut cells = vec![number_of(k), row.name.clone()];
         let value = |name: &String| row.metrics.get(name).map_or("-".into(), |s| number(s.mean));
         cells.extend(metrics.iter().map(value));
         cells.push(output::bound(row.epsilon));
         cells.push(row.claimed.map_or("-".into(), number));
         cells.push(number(row.bytes));
         cells.push(number(row.rounds));
-        cells.extend(shown.iter().map(|key| word(&row.settings[key])));
         cells
     };
-    let rows = rows.iter().map(row).collect();
-    let mut text = format!("{}\n", output::table(&header, rows));
-    if differing.len() > shown.len() {
-        let rest = differing[shown.len()..].join(", ");
-        text.push_str(&format!("\nthese differ, too (--json has them): {rest}\n"));
-    }
+    let table = output::table(&header, rows.iter().enumerate().map(row).collect());
+    let mut text = format!("{table}\n{}", settings(comparison));
     for warning in warnings {
         text.push_str(&format!("\nwarning: {warning}\n"));
     }
     text
+}
+
+/// The settings that differ, beside each other if there is room.
+fn settings(comparison: &Comparison) -> String {
+    let Comparison { differing, rows, .. } = comparison;
+    if differing.is_empty() {
+        return String::new();
+    }
+    if rows.len() > MOST_COLUMNS {
+        let one = |row: &Row, key: &String| format!("{key}={}", word(&row.settings[key]));
+        let line = |(k, row): (usize, &Row)| {
+            let all: Vec<String> = differing.iter().map(|key| one(row, key)).collect();
+            format!("{} {}\n", number_of(k), all.join(", "))
+        };
+        let lines: String = rows.iter().enumerate().map(line).collect();
+        return format!("\nwhat differs:\n{lines}");
+    }
+    let numbers: Vec<String> = (0..rows.len()).map(number_of).collect();
+    let mut header = vec!["what differs"];
+    header.extend(numbers.iter().map(String::as_str));
+    let line = |key: &String| {
+        let values = rows.iter().map(|row| word(&row.settings[key]));
+        std::iter::once(key.clone()).chain(values).collect()
+    };
+    format!("\n{}\n", output::table(&header, differing.iter().map(line).collect()))
+}
+
+fn number_of(row: usize) -> String {
+    format!("#{}", row + 1)
 }
 
 fn word(value: &Value) -> String {

@@ -67,7 +67,7 @@ fn runs_are_put_side_by_side() {
     ] {
         assert!(text.contains(word), "{word} is not in\n{text}");
     }
-    let row = text.lines().find(|line| line.trim_start().starts_with("two")).unwrap();
+    let row = text.lines().find(|line| line.trim_start().starts_with("#2")).unwrap();
     assert!(row.contains(" - "), "what was not measured is a dash: {row}");
     let page = std::fs::read_to_string(folder.join("all.html")).unwrap();
     assert!(page.contains("<title>one, two: report</title>") && page.contains("id=\"warnings\""));

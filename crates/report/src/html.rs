@@ -78,8 +78,8 @@ impl Report {
             1 => String::new(),
             n => format!(" in {n} variants"),
         };
-        let repeats = match self.variants.iter().map(|v| v.traces.len()).max() {
-            Some(n) if n > 1 => format!(", each repeated {n} times with other seeds"),
+        let repeats = match &all(|variant| variant.traces.len().to_string())[..] {
+            [one] if one != "1" => format!(", each repeated {one} times with other seeds"),
             _ => String::new(),
         };
         let rounds = self.variants.iter().map(|variant| variant.rounds).fold(0.0, f64::max);

@@ -78,9 +78,10 @@ fn private_learners_keep_their_budget_and_learn() {
 #[test]
 fn what_was_spent_on_the_way_grows_to_the_guarantee() {
     let mut plan = census("dp2-sgd");
-    plan["run"]["rounds"] = json!(40);
-    plan["run"]["repeat"] = json!(2);
-    plan["evaluate"]["every"] = json!(1);
+    plan["data"] = json!({"source": "census", "records": 1_200, "holdout": 200});
+    plan["algorithm"]["batch"] = json!(30);
+    plan["run"] = json!({"rounds": 40, "precision": "f32", "repeat": 2});
+    plan["evaluate"] = json!({"every": 1, "metrics": ["loss"]});
     plan["privacy"]["node"] = json!([{"node": 3, "epsilon": 0.5, "delta": 1e-5}]);
     let outcome = &outcomes(&plan, 2)[0];
     let run = &outcome.runs[0].run;

@@ -60,19 +60,20 @@ impl Report {
         if self.plans.len() < 2 || keys.is_empty() {
             return String::new();
         }
-        let header = std::iter::once("variant".to_string()).chain(keys.iter().cloned());
-        let row = |variant: &Variant| {
-            let value = |key: &String| match variant.setup.get(key) {
+        let titles = self.variants.iter().map(|variant| self.title_of(variant).to_string());
+        let header: Vec<String> = std::iter::once("setting".to_string()).chain(titles).collect();
+        let row = |key: &String| {
+            let value = |variant: &Variant| match variant.setup.get(key) {
                 None => "–".into(),
                 Some(Value::String(word)) => escape(word),
                 Some(other) => escape(&other.to_string()),
             };
-            let title = escape(self.title_of(variant));
-            std::iter::once(title).chain(keys.iter().map(value)).collect()
+            let values = self.variants.iter().map(value);
+            std::iter::once(escape(key)).chain(values).collect()
         };
-        let rows: Vec<_> = self.variants.iter().map(row).collect();
-        let words: Vec<usize> = (0..=keys.len()).collect();
-        table(&header.collect::<Vec<_>>(), &rows, &words)
+        let rows: Vec<_> = keys.iter().map(row).collect();
+        let words: Vec<usize> = (0..header.len()).collect();
+        table(&header, &rows, &words)
     }
 
     pub(super) fn fairness_table(&self) -> String {
