@@ -219,7 +219,7 @@ fn mistakes_are_refused_with_a_remedy() {
 #[test]
 fn help_teaches() {
     let help = text(&["--help"]);
-    for word in ["account", "calibrate", "claims", "topology", "Start here", "exit code 2"] {
+    for word in ["account", "calibrate", "claims", "topology", "Begin:", "Exit codes: 0"] {
         assert!(help.contains(word), "{word}");
     }
     for command in ["account", "calibrate", "claims", "topology"] {

@@ -136,7 +136,8 @@ mod tests {
         assert_eq!(found.data.dense_row(1).unwrap(), [1.0, 1.0, 0.0]);
         assert!(matches!(found.data.targets(), Targets::None));
         let found = read("happy,city,age\nyes,Oslo,45\nno,Kobe,9\n").unwrap();
-        assert!(*found.data.targets() == Targets::Sign(vec![1.0, -1.0]));
+        let Targets::Sign(signs) = found.data.targets() else { panic!("there are signs") };
+        assert_eq!(*signs, [1.0, -1.0]);
     }
 
     #[test]
