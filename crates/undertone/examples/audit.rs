@@ -1,10 +1,11 @@
 //! An attack on what is released: how much can be told from the messages of a node?
 //!
-//! Two worlds differ in one record. An attacker sees twenty-five noisy sums, and guesses the world from
-//! their likelihood ratio, which for Gaussian noise grows with their mean. From how often the guess
-//! is right follows a *lower* bound on epsilon, by Clopper and Pearson, wrong with a chance of at
-//! most one in a million. The ledger promises an *upper* bound. If the lower one is above, the
-//! program is broken; if it is below, nothing is proved by it: the ledger's theorem is the proof.
+//! Two worlds differ in one record. An attacker sees twenty-five noisy sums, and guesses the world
+//! from their likelihood ratio, which for Gaussian noise grows with their mean. From how often the
+//! guess is right follows a *lower* bound on epsilon, by Clopper and Pearson, wrong with a chance
+//! of at most one in a million. The ledger promises an *upper* bound. If the lower one is above,
+//! the program is broken; if it is below, nothing is proved by it: the ledger's theorem is the
+//! proof.
 //!
 //! Two mistakes are planted, to see that the attack finds them.
 

@@ -1,5 +1,7 @@
 //! Every example runs, and says what it is meant to show.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
 #[path = "../examples/audit.rs"]
 mod audit;
 #[path = "../examples/budget.rs"]

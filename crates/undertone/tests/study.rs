@@ -1,5 +1,7 @@
 //! What a study refuses, and that it says what to do.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
 use undertone::model::dataset::{Dataset, Features, Target, Targets};
 use undertone::{Examples, PerRecord, RecordLoss, Study};
 
@@ -42,7 +44,7 @@ fn records() -> Examples<f64> {
 }
 
 fn refusal(study: &Study) -> String {
-    study.run().err().expect("it has to be refused").to_string()
+    study.run().expect_err("it has to be refused").to_string()
 }
 
 #[test]

@@ -180,9 +180,7 @@ fn word(of: &str) -> String {
         "(u32, u32)" => "pair of nodes".into(),
         "Map<String, Value>" => "table".into(),
         "Value" => "anything".into(),
-        other => {
-            format!("{}", other.trim_end_matches("Plan").trim_end_matches("Word")).to_lowercase()
-        }
+        other => other.trim_end_matches("Plan").trim_end_matches("Word").to_lowercase(),
     }
 }
 
