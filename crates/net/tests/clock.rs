@@ -16,7 +16,7 @@ fn nothing_reads_the_wall_clock() {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
-        for clock in ["SystemTime", "UNIX_EPOCH", "chrono", "OffsetDateTime"] {
+        for clock in ["SystemTime", "UNIX_EPOCH", "chrono::", "OffsetDateTime"] {
             assert!(!text.contains(clock), "{} names {clock}", path.display());
         }
         read += 1;

@@ -1,7 +1,7 @@
 //! Messages of a megabyte and of a kilobyte between two nodes on this machine, one JSON line each:
 //! libp2p alone, whole nodes whose stores are in memory, whole nodes on disk, and the disk alone.
-//! All in one run, because only their ratios mean anything on a machine that others use; the time on
-//! the processor of both nodes together, which is there too, means more than the time that passed.
+//! All in one run, because only their ratios mean anything on a machine that others use. There the
+//! time on the processor, of both nodes together, means more than the time that passed.
 
 mod raw;
 mod town;
