@@ -242,12 +242,12 @@ fn replay_names_the_entry_that_is_wrong() {
     let missing = replay(&|entries| drop(entries.remove(0)));
     assert_eq!(missing, ReplayError::Order { expected: 0, found: 1 });
     let resealed = replay(&|entries| {
-        entries[1] = chain(7, 1, gaussian(100.0), entries[1].previous);
+        entries[1] = link(7, 1, gaussian(100.0), entries[1].previous);
     });
     assert_eq!(resealed, ReplayError::Broken { serial: 2 });
     let overspent = replay(&|entries| {
         let last = entries.last().unwrap().hash;
-        entries.push(chain(7, 3, gaussian(1.0), last));
+        entries.push(link(7, 3, gaussian(1.0), last));
     });
     assert!(matches!(overspent, ReplayError::Overspent { serial: 3, .. }), "{overspent}");
     let mut other = header(gaussian_filter());
@@ -303,7 +303,7 @@ proptest! {
     #[test]
     fn entries_survive_json_and_stay_sealed(event in event(), serial in any::<u32>()) {
         let genesis = Hash::genesis(&header(gaussian_filter()));
-        let entry = chain(7, serial.into(), event, genesis);
+        let entry = link(7, serial.into(), event, genesis);
         let json = serde_json::to_string(&entry).unwrap();
         let back: Entry = serde_json::from_str(&json).unwrap();
         prop_assert!(back.is_sealed(7) && !back.is_sealed(8));
@@ -395,7 +395,7 @@ proptest! {
     }
 }
 
-fn chain(node: u32, serial: u64, event: Event, previous: Hash) -> Entry {
+fn link(node: u32, serial: u64, event: Event, previous: Hash) -> Entry {
     Debit { node, serial, event: &event.into(), previous }.seal()
 }
 
