@@ -59,8 +59,9 @@ fn a_chain_made_afterwards_is_the_one_that_was_stored() {
         let _ = kept.debit(event.clone()).unwrap();
         let _ = counted.debit(event.clone()).unwrap();
     }
-    assert_eq!(chain(&header, &counted.store().debited()), kept.entries());
-    assert_eq!(chain(&header, &kept.entries().to_vec().debited()), kept.entries());
+    assert_eq!(crate::ledger::chain(&header, &counted.store().debited()), kept.entries());
+    let again = kept.entries().to_vec().debited();
+    assert_eq!(crate::ledger::chain(&header, &again), kept.entries());
 }
 
 #[test]
