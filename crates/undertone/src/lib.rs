@@ -3,7 +3,7 @@
 //!
 //! # The short way
 //!
-//! A [`Study`] is a plan that can be run. It ends in [`Outcome`](sim::Outcome)s: what was measured,
+//! A [`Study`] is a plan that can be run. It ends in [`Outcome`]s: what was measured,
 //! and the [guarantee](privacy::ledger::Guarantee) of every node, which is an upper bound for what
 //! actually ran.
 //!
