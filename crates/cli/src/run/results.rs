@@ -1,6 +1,5 @@
 //! Results as text and files.
 
-mod about;
 mod build;
 mod network;
 

@@ -11,7 +11,6 @@ use undertone_report::{Claim, Nodes, Promise, Report, Spending, Spent, Spread, S
 use undertone_sim::{Outcome, Run, Verdict};
 use undertone_trace::{SCHEMA as TRACE_SCHEMA, hash_of};
 
-use super::about::about;
 use super::network::networks;
 use crate::run::file::PlanFile;
 
@@ -106,7 +105,7 @@ fn variant(outcome: &Outcome) -> report::Variant {
         settings: settings.iter().cloned().collect(),
         setup: setup(plan),
         algorithm: json!(plan.algorithm.name).as_str().unwrap_or_default().into(),
-        about: about(plan.algorithm.name).into(),
+        about: plan.algorithm.name.facts().what.into(),
         nodes: plan.network.nodes,
         rounds: outcome.rounds(),
         messages: outcome.messages(),
