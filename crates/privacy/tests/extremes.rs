@@ -43,7 +43,7 @@ fn check(run: &Event, adjacency: Adjacency, delta: f64, case: (f64, f64, u64)) {
     assert!(best.epsilon.get().is_finite(), "{case:?} {delta} {adjacency}");
     // Often the best is the loss distribution's own answer, which takes a second to compute.
     let pld = match best.accountant {
-        Accountant::Pld => Ok(best.clone()),
+        Accountant::Pld => Ok(best),
         _ => Accountant::Pld.epsilon(run, adjacency, at),
     };
     let Ok(pld) = pld else { return };

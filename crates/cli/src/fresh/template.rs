@@ -93,12 +93,12 @@ fn network(word: AlgorithmWord) -> String {
         }
         Word::Dp2Sgd | Word::Dsgd | Word::Gossip | Word::QDpsgd1 | Word::QDpsgd2 | Word::Sdm => {
             "schedule = \"fixed\"                  # the same graph always\n\
-             topology = { family = \"ring\" }      # { family = \"edges\", edges = [[0, 1], ...] } is your own\n\
+             topology = { family = \"ring\" }      # or \"edges\" with edges = [[0, 1], ...]\n\
              weights = \"metropolis\"\n"
         }
         Word::TwoStage => {
             "schedule = \"fixed\"                  # the same graph always\n\
-             topology = { family = \"ring\" }      # { family = \"edges\", edges = [[0, 1], ...] } is your own\n\
+             topology = { family = \"ring\" }      # or \"edges\" with edges = [[0, 1], ...]\n\
              weights = \"laplacian-max\"           # those of paper 004\n"
         }
         Word::Admm

@@ -10,7 +10,8 @@ pub fn schema() -> Value {
     let mut schema = table(PLAN);
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!("Undertone plan");
-    schema["description"] = json!("What nodes have, hide, learn and say; see docs/book/src/plans.md.");
+    schema["description"] =
+        json!("What nodes have, hide, learn and say; see docs/book/src/plans.md.");
     schema
 }
 
