@@ -80,7 +80,7 @@ fn the_quickstart_convinces_and_leaves_what_it_says() {
         let all = summary["variants"].as_array().unwrap();
         all.iter().find(|variant| variant["label"] == label).unwrap().clone()
     };
-    let accuracy = |label: &str| of(label)["metrics"]["average-accuracy"].as_f64().unwrap();
+    let accuracy = |label: &str| of(label)["metrics"]["average-accuracy"]["mean"].as_f64().unwrap();
     // The generator is deterministic, so these are not statistical.
     let (together, alone, open) =
         (accuracy("private-together"), accuracy("private-alone"), accuracy("open-together"));
@@ -92,7 +92,7 @@ fn the_quickstart_convinces_and_leaves_what_it_says() {
     assert_eq!(of("private-alone")["bytes"], 0.0);
     assert_eq!(summary["taken_for_public"].as_array().unwrap().len(), 0);
     let out = folder.join("undertone-out/quickstart");
-    for file in ["plan.toml", "people.csv", "summary.json", "chart.svg"] {
+    for file in ["plan.toml", "people.csv", "report.json", "report.html", "charts/chart.svg"] {
         assert!(out.join(file).exists(), "{file}");
     }
     // Again: everything is there already, and the words say so.
@@ -206,7 +206,10 @@ fn a_plan_is_written_for_a_table_of_ones_own() {
     std::fs::write(folder.join("people.csv"), table).unwrap();
     text(&folder, &["new", "dsgd", "--data", "people.csv", "--out", "plan.toml"]);
     let summary = json(&folder, &["run", "plan.toml", "--json", "--quiet"]);
-    assert!(summary["variants"][0]["metrics"]["accuracy"].as_f64().unwrap() > 0.9, "{summary}");
+    assert!(
+        summary["variants"][0]["metrics"]["accuracy"]["mean"].as_f64().unwrap() > 0.9,
+        "{summary}"
+    );
     assert_eq!(summary["taken_for_public"], serde_json::json!([]));
     let counts = json(
         &folder,
@@ -358,7 +361,9 @@ fn runs_of_another_plan_are_not_reused_and_repetitions_are() {
         let arguments: Vec<&str> = ["run", "plan.toml"].iter().chain(more).copied().collect();
         text(&folder, &arguments)
     };
-    assert!(run(&["--repeat", "2"]).ends_with("results are in undertone-out/my-push-sum\n"));
+    assert!(
+        run(&["--repeat", "2"]).ends_with("results are in undertone-out/my-push-sum/report.html\n")
+    );
     assert!(run(&["--repeat", "2"]).contains("(2 runs were there; --fresh runs them again)"));
     assert!(!run(&["--repeat", "2", "--fresh"]).contains("were there"));
     assert!(!run(&["--repeat", "2", "--set", "seed=9"]).contains("were there"));

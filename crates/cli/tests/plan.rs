@@ -167,5 +167,9 @@ fn nodes_that_stop_on_their_budgets_are_named() {
     let mut set = set.to_vec();
     set.push("--json");
     let summary: Value = serde_json::from_slice(&undertone(&folder, PLAN, &set).stdout).unwrap();
-    assert_eq!(summary["variants"][0]["stopped"], serde_json::json!([28, 28, 8, 28]));
+    let stopped = serde_json::json!([
+        {"nodes": {"count": 1, "ranges": [[2, 2]]}, "steps": 8},
+        {"nodes": {"count": 3, "ranges": [[0, 1], [3, 3]]}, "steps": 28},
+    ]);
+    assert_eq!(summary["variants"][0]["stopped"], stopped);
 }

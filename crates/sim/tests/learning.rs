@@ -89,7 +89,8 @@ fn what_was_spent_on_the_way_grows_to_the_guarantee() {
     // Every other look of 41, and the last.
     assert_eq!(run.spending.points.len(), 21);
     for node in 0..10 {
-        let spent: Vec<f64> = run.spending.points.iter().map(|p| p.epsilons[node].get()).collect();
+        let spent: Vec<f64> =
+            run.spending.points.iter().map(|p| p.epsilons[node].unwrap().get()).collect();
         assert!(spent[0] == 0.0 && spent.windows(2).all(|w| w[0] <= w[1]), "{spent:?}");
         assert_eq!(spent.last().copied(), Some(run.guarantees[node].epsilon.get()));
         assert!(spent[1] < run.guarantees[node].epsilon.get());

@@ -84,6 +84,8 @@ fn wrong_keys_words_and_edges_are_refused() {
     };
     assert!(wrong("seed", "sede").contains("unknown field `sede`"));
     assert!(wrong("[[0, 1]]", "[[0, 2]]").contains("node 2 is out of range"));
-    assert!(wrong("[[0, 1]]", "[]").contains("not everybody reaches everybody"));
+    assert!(
+        wrong("[[0, 1]]", "[[0, 1]], directed = true").contains("not everybody reaches everybody")
+    );
     assert!(wrong("edges = [[0, 1]]", "edges = [[0, 1]], degree = 2").contains("degree"));
 }

@@ -201,7 +201,8 @@ mod tests {
             "privacy.clip: is missing: a norm of gradients, or a set of records",
             "privacy.noise.sigma: is missing: the standard deviation; 0 is no guarantee",
             "privacy.noise.sgma: there is no such key; did you mean `sigma`?",
-            "vary.0.key: is a text in quotes, not a whole number",
+            "vary.0.key: is a text in quotes, or a list, each of which is a text in quotes, not a \
+             whole number",
             "name: is missing: what it is called; the folder of its results, too",
             "data: is missing: what the nodes have",
             "run: is missing: how long",

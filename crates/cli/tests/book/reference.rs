@@ -32,16 +32,20 @@ fn commands() -> String {
     text
 }
 
-/// The names below `Commands:`, and below other headings of lists like it.
+/// What stands above the first list of commands, of all and of one that has others.
+const HEADINGS: [&str; 2] = ["Begin:", "Commands:"];
+
+/// The names in the lists of commands.
 fn subcommands(help: &str) -> Vec<String> {
-    let listed = help.lines().skip_while(|line| !line.ends_with("ommands:")).skip(1);
+    let listed = help.lines().skip_while(|line| !HEADINGS.contains(line)).skip(1);
     let listed =
         listed.take_while(|line| !line.starts_with("Options:") && !line.starts_with("Usage"));
-    let first = |line: &str| {
-        let entry = line.strip_prefix("  ").filter(|rest| !rest.starts_with([' ', '-']))?;
-        entry.split_whitespace().next().map(str::to_string)
+    let names = |line: &str| {
+        let entry = line.strip_prefix("  ").filter(|rest| !rest.starts_with([' ', '-']));
+        let names = entry.and_then(|entry| entry.split("  ").next()).unwrap_or_default();
+        names.split(", ").map(str::to_string).collect::<Vec<_>>()
     };
-    listed.filter_map(first).filter(|word| word != "help").collect()
+    listed.flat_map(names).filter(|word| !word.is_empty() && word != "help").collect()
 }
 
 /// The types that a plan is read into, in the order of a plan.

@@ -7,10 +7,7 @@
 //! - `not run: why`: never
 //! - `short: ARGUMENTS`: these are added, so that it takes less time; bands may not hold then, and
 //!   what is printed is not compared
-//!
-//! Commands that this build does not know are passed over.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,11 +21,10 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_undertone");
 /// All that is wrong.
 pub fn page(page: &Page) -> Vec<String> {
     let folder = Folder::new(&page.name);
-    let mut known = BTreeMap::new();
     let mut wrong = Vec::new();
     for fence in page.fences() {
         let complaint = match fence.language.as_str() {
-            "console" => console(&fence, &folder.0, &mut known),
+            "console" => console(&fence, &folder.0),
             "toml" => toml(&fence, &folder.0),
             // Doc-tests of the facade.
             "rust" if page.name == "rust.md" || page.name == "README.md" => Ok(()),
@@ -98,19 +94,15 @@ run = { rounds = 2, precision = "f64" }
 evaluate = { metrics = ["loss"] }
 "#;
 
-fn console(fence: &Fence, folder: &Path, known: &mut BTreeMap<String, bool>) -> Result<(), String> {
+fn console(fence: &Fence, folder: &Path) -> Result<(), String> {
     let slow = note(fence, "slow").is_some() && std::env::var_os("UNDERTONE_SLOW").is_none();
     if slow || note(fence, "not run").is_some() {
         return Ok(());
     }
     for (command, shown) in commands(&fence.text) {
         let plain = command.replace("cargo run --release -p undertone-cli --", "undertone");
-        let Some(rest) = plain.strip_prefix("undertone") else {
+        if !plain.starts_with("undertone") {
             return Err(format!("`{command}` is no command of ours; say why it is not run"));
-        };
-        let word = rest.split_whitespace().next().unwrap_or("help").to_string();
-        if !*known.entry(word).or_insert_with_key(|word| is_known(word)) {
-            return Ok(());
         }
         let short = note(fence, "short");
         let output = sh(&lengthened(&plain, short), folder)?;
@@ -177,11 +169,6 @@ fn sh(command: &str, folder: &Path) -> Result<Said, String> {
     let said = if output.stdout.is_empty() { output.stderr } else { output.stdout };
     let code = output.status.code().unwrap_or(-1);
     Ok(Said { code, text: String::from_utf8_lossy(&said).into_owned() })
-}
-
-fn is_known(word: &str) -> bool {
-    let answer = Command::new(PROGRAM).args(["help", word]).output().unwrap();
-    word.starts_with('-') || word == "help" || answer.status.success()
 }
 
 /// Without rules of tables and blank lines; spaces do not matter.

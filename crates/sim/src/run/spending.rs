@@ -26,8 +26,8 @@ pub struct Spent {
     /// By which virtual time, in seconds; none in step.
     pub time: Option<f64>,
     /// By every node that is followed: a bound on what it had released by then
-    /// ([`undertone_privacy::ledger::Ledger::so_far`]).
-    pub epsilons: Vec<Epsilon>,
+    /// ([`undertone_privacy::ledger::Ledger::so_far`]); none where there is no guarantee.
+    pub epsilons: Vec<Option<Epsilon>>,
 }
 
 /// The most nodes that are followed.
@@ -75,14 +75,15 @@ impl Follower {
         if self.spending.nodes.is_empty() {
             self.spending.nodes = followed(&oracles);
         }
-        let mut epsilons: Vec<Epsilon> = Vec::with_capacity(self.spending.nodes.len());
+        let mut epsilons: Vec<Option<Epsilon>> = Vec::with_capacity(self.spending.nodes.len());
         for (index, (node, _)) in self.spending.nodes.iter().enumerate() {
             let ledger = oracles[*node as usize].ledger();
             let mut before = self.spending.nodes[..index].iter().enumerate();
             let same =
                 before.find(|(_, (n, _))| oracles[*n as usize].ledger().is_level_with(ledger));
             let known = same.map(|(k, _)| epsilons[k]);
-            epsilons.push(known.unwrap_or_else(|| ledger.so_far()));
+            let finite = |epsilon: &Epsilon| epsilon.get().is_finite();
+            epsilons.push(known.unwrap_or_else(|| Some(ledger.so_far()).filter(finite)));
         }
         self.spending.points.push(Spent { round, time, epsilons });
     }

@@ -198,8 +198,7 @@ fn spending(run: &Run) -> Vec<Spending> {
     let mut groups: Vec<Spending> = Vec::new();
     for (index, (node, count)) in run.spending.nodes.iter().enumerate() {
         let at = |spent: &undertone_sim::Spent| {
-            let epsilon = spent.epsilons[index].get();
-            let epsilon = epsilon.is_finite().then_some(epsilon);
+            let epsilon = spent.epsilons[index].map(Epsilon::get);
             Spent { round: spent.round, time: spent.time, epsilon }
         };
         let points: Vec<Spent> = run.spending.points.iter().map(at).collect();
