@@ -44,14 +44,14 @@ pub fn open(path: &Path) -> Result<Saved, String> {
 }
 
 impl Saved {
-    /// What is said on standard error before it is used, if it hides nothing.
+    /// What is said on standard error before it is used.
     pub fn warning(&self) -> Option<String> {
         match &self.card {
             None => Some("this model has no card: nothing is known of its guarantee".into()),
             Some(card) if !card.is_private() => {
                 Some("this model was learned without privacy: there is no guarantee".into())
             }
-            Some(_) => None,
+            Some(card) => card.statement.lines().last().map(str::to_string),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use undertone_model::synthetic::census_csv;
+use undertone_report::SIMULATED;
 use undertone_sim::Outcome;
 
 use crate::output;
@@ -119,7 +120,7 @@ fn words(done: &Done, folder: &str) -> String {
          a node's own model, averaged over nodes; the simulator measures it, no node could.\n\n\
          {promise}\n\
          That is the promise of one run; whoever shows several on the same records pays for each.\n\
-         A simulation's seed is public, so that its noise hides nothing: run nodes for that.\n\n\
+         {SIMULATED}\n\n\
          {place}. Now try:\n  \
          undertone ledger show {folder}/ledgers/private-together/node-0.jsonl\n  \
          undertone predict {folder}/models/private-together.safetensors {folder}/people.csv\n  \

@@ -154,7 +154,12 @@ fn models(folder: &Path, model: &str) {
     let exported = json(folder, &["export", model, "--format", "json", "--out", "-"]);
     assert_eq!(exported["model"]["kind"], "logistic");
     assert_eq!(exported["card"]["classes"], serde_json::json!(["low", "high"]));
-    assert!(exported["card"]["statement"].as_str().unwrap().contains("differentially private"));
+    let statement = exported["card"]["statement"].as_str().unwrap();
+    assert!(statement.contains("differentially private"), "{statement}");
+    // The noise of a simulation is no secret, and a model must not pass for private elsewhere.
+    assert!(statement.contains("hides nothing"), "{statement}");
+    let output = undertone(folder, &["export", model, "--format", "json", "--out", "-"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("hides nothing"));
     refused(folder, &["export", model, "--format", "onnx", "--out", "-"], &["not text"]);
     refused(folder, &["export", "nothing", "--format", "json"], &["nothing", "undertone run"]);
     let open = model.replace("private-together", "open-together");

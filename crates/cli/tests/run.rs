@@ -215,7 +215,13 @@ fn a_model_learns_from_a_file_beside_the_plan() {
     let output = undertone(&folder, LEARNING, &[]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
-    for word in ["for one record, replace adjacency", "50 debits", "1 of 1 expectations hold"] {
+    let words = [
+        "for one record, replace adjacency",
+        "50 debits",
+        "hides nothing",
+        "1 of 1 expectations hold",
+    ];
+    for word in words {
         assert!(text.contains(word), "{word} is not in\n{text}");
     }
     let read = |plan: &str| {

@@ -44,6 +44,6 @@ pub use drawing::Picture;
 pub use numbers::{decimals_above, epsilon, number, significant, significant_below};
 pub use report::{
     ChartAsked, Claim, Metric, Network, Nodes, PlanText, Point, Promise, ReadError, Report, SCHEMA,
-    ShownNode, Spending, Spent, Spread, Stopped, Trace, Variant, Verdict,
+    SIMULATED, ShownNode, Spending, Spent, Spread, Stopped, Trace, Variant, Verdict,
 };
 pub use table::markdown;

@@ -14,6 +14,11 @@ pub use nodes::Nodes;
 /// The version of the schema that is written, and the only one that is read.
 pub const SCHEMA: u32 = 1;
 
+/// What has to be said wherever a simulation's guarantee is: its noise is no secret.
+pub const SIMULATED: &str = "The noise was drawn from the plan's seed, which is public: a \
+    simulation shows what a guarantee costs and hides nothing. Nodes on a network draw theirs in \
+    secret.";
+
 /// All that came of a plan, or of several that are compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -122,6 +122,7 @@ fn a_page_is_well_formed_and_names_in_it_are_harmless() {
     assert!(elements(&page) > 200);
     assert!(!page.contains("<script") && !page.contains('\u{7}'), "a name became an element");
     assert!(page.matches("&lt;script&gt;").count() >= 10);
+    assert!(page.contains("hides nothing"), "a simulation's noise is no secret");
     for picture in report.pictures() {
         let svg = picture.to_svg();
         elements(&svg);

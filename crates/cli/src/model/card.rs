@@ -8,6 +8,7 @@ use undertone_model::export::{ExportError, write_with_notes};
 use undertone_node::Experiment;
 use undertone_node::plan::{Precision, Variant};
 use undertone_privacy::ledger::Guarantee;
+use undertone_report::SIMULATED;
 use undertone_sim::{Run, Trained, plan_hash};
 
 /// The name of the card in the metadata of a file.
@@ -32,7 +33,7 @@ pub struct Card {
     /// What each kind of node was promised; a model is made of what was released, so it has no
     /// price of its own.
     pub guarantees: Vec<Guarantee>,
-    /// The same in words.
+    /// The same in words, and last that its noise is no secret.
     pub statement: String,
     /// What a guarantee takes for public.
     pub taken_for_public: Vec<String>,
@@ -108,5 +109,6 @@ fn statement(guarantees: &[Guarantee]) -> String {
         true => guarantee.to_string(),
         false => format!("node {}: no guarantee, something left it bare", guarantee.node),
     };
-    guarantees.iter().map(line).collect::<Vec<_>>().join("\n")
+    let lines: Vec<String> = guarantees.iter().map(line).collect();
+    format!("{}\n{SIMULATED}", lines.join("\n"))
 }

@@ -6,7 +6,7 @@ mod network;
 use std::path::Path;
 
 use undertone_privacy::ledger::Guarantee;
-use undertone_report::{Promise, Report, Variant, markdown, number};
+use undertone_report::{Promise, Report, SIMULATED, Variant, markdown, number};
 
 use crate::output;
 use crate::pictures::write_charts;
@@ -36,6 +36,9 @@ pub fn text(report: &Report) -> String {
             _ => format!("{}: ", labels.join(", ")),
         };
         text.push_str(&format!("\n{which}{statement}\n"));
+    }
+    if report.variants.iter().any(|variant| variant.epsilon.is_some()) {
+        text.push_str(&format!("\n{SIMULATED}\n"));
     }
     for variant in &report.variants {
         let label = match variant.label.as_str() {

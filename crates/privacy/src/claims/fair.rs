@@ -132,8 +132,9 @@ pub fn theorem_20(
     Ok((epsilon, Delta::new(s + n - s * n)?))
 }
 
-/// Tight L1 sensitivity of the monomial coefficients: `sqrt(d)/2 + d/8` for a record's presence,
-/// twice that for its replacement.
+/// L1 sensitivity of the monomial coefficients: `sqrt(d)/2 + d/8` for a record's presence, twice
+/// that for its replacement. Sums that are released use a smaller one for replacement, which looks
+/// at both records together.
 pub fn fm_sensitivity(dimension: u64) -> Result<Sensitivity, OutOfRange> {
     let d = dimension as f64;
     let one = d.sqrt() / 2.0 + d / 8.0;

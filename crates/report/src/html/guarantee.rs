@@ -6,7 +6,7 @@ use undertone_privacy::units::{Observer, Unit};
 use super::results::epsilon;
 use super::{datum, table};
 use crate::numbers::{number, short_above};
-use crate::report::{Promise, Report};
+use crate::report::{Promise, Report, SIMULATED};
 use crate::svg::escape;
 
 /// Promises that differ in nothing but epsilon, budget and nodes.
@@ -30,6 +30,9 @@ impl Report {
             }
         }
         let mut page: String = cards.iter().map(Card::to_html).collect();
+        if self.variants.iter().any(|variant| variant.epsilon.is_some()) {
+            page.push_str(&format!("<p>{}</p>\n", escape(SIMULATED)));
+        }
         let left: usize = self.variants.iter().map(|variant| variant.guarantees_left_out).sum();
         if left > 0 {
             page.push_str(&format!(
