@@ -1,7 +1,7 @@
-"""Makes the golden files of crates/privacy/tests/golden with dp_accounting.
+"""Makes the golden files of crates/privacy/tests/all/golden with dp_accounting.
 
     pip install dp-accounting==0.6.0
-    python xtask/peers/golden.py crates/privacy/tests/golden
+    python xtask/peers/golden.py crates/privacy/tests/all/golden
 
 dp_accounting.json: epsilons over a grid. In every case epsilon belongs to `times` repeats at `delta`.
 

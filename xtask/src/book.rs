@@ -7,10 +7,10 @@ use crate::workspace::Workspace;
 
 /// Writes `docs/book/src/reference`, then builds the book into the target folder.
 pub fn run(workspace: &Workspace) -> Result<(), String> {
-    let test = ["test", "--locked", "--package", "undertone-cli", "--test", "book"];
+    let test = ["test", "--locked", "--package", "undertone-cli", "--test", "all"];
     let written = cargo()
         .args(test)
-        .args(["--", "--exact", "the_reference_is_current"])
+        .args(["--", "--exact", "book::the_reference_is_current"])
         .env("UNDERTONE_WRITE_BOOK", "1")
         .status();
     if !written.is_ok_and(|status| status.success()) {

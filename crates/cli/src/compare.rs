@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use undertone_report::{Comparison, Row, compare, number};
+use undertone_report::{Comparison, Row, Spread, compare, number};
 
 use crate::output;
 use crate::report::read;
@@ -54,7 +54,7 @@ fn text(comparison: &Comparison) -> String {
     header.extend(["epsilon", "claimed", "bytes", "rounds"]);
     let row = |(k, row): (usize, &Row)| {
         let mut cells = vec![number_of(k), row.name.clone()];
-        let value = |name: &String| row.metrics.get(name).map_or("-".into(), |s| number(s.mean));
+        let value = |name: &String| row.metrics.get(name).map_or("-".into(), Spread::to_string);
         cells.extend(metrics.iter().map(value));
         cells.push(output::bound(row.epsilon));
         cells.push(row.claimed.map_or("-".into(), number));

@@ -81,7 +81,7 @@ impl<R: Real> Admm<R> {
 
     /// With the same dual step at all nodes and at all times, as M-ADMM has it. Nodes with
     /// penalties of their own need it: otherwise they agree on the minimum of the sum of their
-    /// objectives *over their penalties* (see `tests/admm.rs`).
+    /// objectives *over their penalties* (see `tests/all/admm.rs`).
     pub fn with_dual_step(mut self, step: f64) -> Self {
         self.dual_step = Some(step);
         self

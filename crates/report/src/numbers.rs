@@ -45,6 +45,11 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// A deviation, to the nearest in two significant digits.
+pub(crate) fn rough(value: f64) -> String {
+    digits(value, 2, f64::round)
+}
+
 /// A number of bytes, in the unit that suits it.
 pub fn bytes(value: f64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];

@@ -11,8 +11,10 @@ use undertone_privacy::ledger::Guarantee;
 
 pub use nodes::Nodes;
 
+use crate::numbers::{number, rough};
+
 /// The version of the schema that is written, and the only one that is read.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// What has to be said wherever a simulation's guarantee is: its noise is no secret.
 pub const SIMULATED: &str = "The noise was drawn from the plan's seed, which is public: a \
@@ -136,6 +138,35 @@ pub struct Spread {
     /// The most.
     #[serde(with = "real")]
     pub most: f64,
+    /// The standard deviation of one repetition; null if there is only one, or no number.
+    pub deviation: Option<f64>,
+}
+
+impl Spread {
+    /// Of one value for each repetition.
+    pub fn of(values: &[f64]) -> Self {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let squares = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>();
+        let deviation = (squares / (n - 1.0)).sqrt();
+        // Of values that are no numbers the mean says it all, and rounding may put it outside.
+        Self {
+            mean,
+            least: least.min(mean),
+            most: most.max(mean),
+            deviation: Some(deviation).filter(|d| d.is_finite()),
+        }
+    }
+}
+
+/// The mean, and in brackets the deviation.
+impl std::fmt::Display for Spread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", number(self.mean))?;
+        self.deviation.map_or(Ok(()), |deviation| write!(f, " ({})", rough(deviation)))
+    }
 }
 
 /// What was measured after so many rounds.

@@ -9,7 +9,10 @@ const HOSTILE: &str = "<script>alert(\"1\")</script>&'\u{7}";
 
 /// A report of two variants; the second has no guarantee.
 fn report() -> Value {
-    let spread = |mean: f64| json!({"mean": mean, "least": mean - 0.125, "most": mean + 0.125});
+    let spread = |mean: f64| {
+        let (least, most) = (mean - 0.125, mean + 0.125);
+        json!({"mean": mean, "least": least, "most": most, "deviation": 0.0884})
+    };
     let guarantee = |epsilon: Value| {
         json!({
             "node": 0, "epsilon": epsilon, "delta": 1e-5, "adjacency": "add-remove",
@@ -55,7 +58,7 @@ fn report() -> Value {
         json!({"node": node, "place": place, "budget": 1.0, "epsilon": 1.0, "spent": 1.0})
     };
     json!({
-        "schema": 1, "name": HOSTILE, "versions": {"undertone": "0.1.0"},
+        "schema": 2, "name": HOSTILE, "versions": {"undertone": "0.1.0"},
         "plans": [{
             "name": "p", "text": format!("name = \"{HOSTILE}\" # {HOSTILE}\n"), "hash": "01",
             "set": [HOSTILE]
@@ -191,10 +194,10 @@ fn json_comes_back_and_other_schemas_are_refused() {
     let report = read(&value);
     assert_eq!(Report::from_json(&report.to_json()).unwrap(), report);
     assert_eq!(serde_json::from_str::<Value>(&report.to_json()).unwrap(), value);
-    value["schema"] = json!(2);
+    value["schema"] = json!(99);
     value["new"] = json!(true);
     let error = Report::from_json(&value.to_string()).unwrap_err().to_string();
-    assert!(error.contains("its schema is 2, and this program reads 1"), "{error}");
+    assert!(error.contains("its schema is 99, and this program reads 2"), "{error}");
     assert!(Report::from_json("{}").is_err() && Report::from_json("no").is_err());
 }
 

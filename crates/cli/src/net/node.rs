@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::{Value, json};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::prelude::*;
 use undertone_net::{
     Counters, Identity, Keep, Limits, Multiaddr, Options, Outcome, Phase, Rounds, Run, Setup,
     Status, hex, plan_hash,
@@ -49,20 +51,20 @@ pub struct Node {
     /// No lines about where it stands
     #[arg(long)]
     quiet: bool,
-    /// What is logged to standard error: error, warn, info or debug
+    /// What is logged to standard error: error, warn, info or debug, also by part of the program, as
+    /// in warn,undertone_net=debug
     #[arg(long, env = "RUST_LOG", value_name = "LEVEL", default_value = "warn")]
-    log: tracing::Level,
+    log: Targets,
 }
 
 impl Node {
     /// The text to print, and whether it came to the end.
     pub fn run(self) -> Result<(String, bool), String> {
-        tracing_subscriber::fmt()
+        let lines = tracing_subscriber::fmt::layer()
             .with_writer(std::io::stderr)
             .with_ansi(false)
-            .with_max_level(self.log)
-            .with_timer(tracing_subscriber::fmt::time::uptime())
-            .init();
+            .with_timer(tracing_subscriber::fmt::time::uptime());
+        tracing_subscriber::registry().with(lines.with_filter(self.log)).init();
         let config = Config::read(&self.config)?;
         let (file, variant) = plan(&config.plan, &config.set)?;
         let signed = variant.plan.clone();

@@ -6,7 +6,7 @@ mod network;
 use std::path::Path;
 
 use undertone_privacy::ledger::Guarantee;
-use undertone_report::{Promise, Report, SIMULATED, Variant, markdown, number};
+use undertone_report::{Promise, Report, SIMULATED, Spread, Variant, markdown, number};
 
 use crate::output;
 use crate::pictures::write_charts;
@@ -88,7 +88,7 @@ fn table(report: &Report) -> (Vec<String>, Vec<Vec<String>>) {
     header.extend(["messages", "bytes", "epsilon", "claimed"].map(String::from));
     let row = |variant: &Variant| {
         let mut row = vec![report.title_of(variant).to_string(), number(variant.rounds)];
-        let last = |name: &str| variant.metrics.get(name).map_or("-".into(), |s| number(s.mean));
+        let last = |name: &str| variant.metrics.get(name).map_or("-".into(), Spread::to_string);
         row.extend(report.metrics.iter().map(|metric| last(&metric.name)));
         row.push(number(variant.messages));
         row.push(number(variant.bytes));

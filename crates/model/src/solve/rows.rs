@@ -2,7 +2,7 @@
 
 use undertone_matrix::{Mat, Packing, multiply_add};
 
-use super::kernel::{Curve, LANES, Slopes, Sum, settle};
+use super::kernel::{Curve, FOUR, LANES, SparseSum, Sum};
 use crate::dataset::{Dataset, Features, Targets};
 use crate::linear::Linear;
 use crate::objective::factor;
@@ -21,21 +21,13 @@ pub(super) struct Rows {
 
 enum Store {
     /// Rows of `stride` numbers, of which the last ones are zero.
-    Dense {
-        stride: usize,
-        values: Vec<f64>,
-    },
-    Sparse {
-        starts: Vec<usize>,
-        columns: Vec<u32>,
-        values: Vec<f64>,
-    },
+    Dense { stride: usize, values: Vec<f64> },
+    /// What is not zero, in groups of four that are filled up with zeros of column 0.
+    Sparse { starts: Vec<usize>, columns: Vec<u32>, values: Vec<f64> },
 }
 
 /// Rows of a block of second derivatives.
 const BLOCK: usize = 256;
-/// Records of a sparse sum between compensated additions.
-const PART: usize = 256;
 
 impl Rows {
     pub(super) fn new(model: &Linear, data: &Dataset<f64>, bound: f64) -> Self {
@@ -82,6 +74,8 @@ impl Rows {
                         columns.push(width as u32);
                         values.push(sign);
                     }
+                    columns.resize(columns.len().next_multiple_of(FOUR), 0);
+                    values.resize(columns.len(), 0.0);
                     starts.push(values.len());
                 }
                 Store::Sparse { starts, columns, values }
@@ -123,7 +117,7 @@ impl Rows {
         match &self.store {
             Store::Dense { stride, .. } => stride / LANES,
             Store::Sparse { starts, .. } => {
-                starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0)
+                starts.windows(2).map(|w| (w[1] - w[0]) / FOUR).max().unwrap_or(0)
             }
         }
     }
@@ -168,28 +162,8 @@ impl Rows {
                 slopes
             }
             Store::Sparse { starts, columns, values } => {
-                let (mut part, mut lost) = (vec![0.0; x.len()], vec![0.0; x.len()]);
-                out.fill(0.0);
-                let (mut slopes, mut c) = (0.0, [0.0; PART]);
-                for (part_of, margins) in margins.chunks_mut(PART).enumerate() {
-                    let first = part_of * PART;
-                    for (n, margin) in (first..).zip(&mut *margins) {
-                        let target = self.targets.get(n).copied().unwrap_or(0.0);
-                        *margin = self.score(n, x) - target;
-                    }
-                    let c = &mut c[..margins.len()];
-                    Slopes { curve: *curve, margins, out: c }.run();
-                    for (c, ends) in c.iter().zip(starts[first..].windows(2)) {
-                        slopes += c.abs();
-                        let range = ends[0]..ends[1];
-                        for (v, k) in values[range.clone()].iter().zip(&columns[range]) {
-                            part[*k as usize] += c * v;
-                        }
-                    }
-                    settle(&mut part, out, &mut lost);
-                }
-                out.iter_mut().zip(&lost).for_each(|(out, lost)| *out += lost);
-                slopes
+                let (curve, targets) = (*curve, &self.targets);
+                SparseSum { curve, starts, columns, values, targets, x, margins, out }.run()
             }
         }
     }

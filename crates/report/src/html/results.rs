@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{datum, table};
 use crate::compare::differing;
-use crate::numbers::{bytes, number, short_above};
+use crate::numbers::{bytes, number, rough, short_above};
 use crate::report::{Report, Spread, Variant};
 use crate::svg::escape;
 
@@ -155,14 +155,11 @@ pub(super) fn epsilon(epsilon: Option<f64>) -> String {
 }
 
 fn spread(spread: Option<&Spread>) -> String {
-    match spread {
-        None => "–".into(),
-        Some(s) if s.least == s.most => datum(s.mean, &number(s.mean)),
-        Some(s) => format!(
-            "{}<br><small>{} to {}</small>",
-            datum(s.mean, &number(s.mean)),
-            number(s.least),
-            number(s.most)
-        ),
+    let Some(s) = spread else { return "–".into() };
+    let mean = datum(s.mean, &number(s.mean));
+    if s.least == s.most {
+        return mean;
     }
+    let deviation = s.deviation.map_or(String::new(), |d| format!(" ({})", rough(d)));
+    format!("{mean}{deviation}<br><small>{} to {}</small>", number(s.least), number(s.most))
 }

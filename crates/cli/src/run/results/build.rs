@@ -140,14 +140,7 @@ fn points(outcome: &Outcome) -> Vec<report::Point> {
 /// Nothing if a repetition has no value.
 fn spread(values: impl Iterator<Item = Option<f64>>) -> Option<Spread> {
     let values: Vec<f64> = values.collect::<Option<_>>()?;
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // Of one value, or of values that are no numbers, the mean says it all.
-    match least <= mean && mean <= most {
-        true => Some(Spread { mean, least, most }),
-        false => Some(Spread { mean, least: least.min(mean), most: most.max(mean) }),
-    }
+    Some(Spread::of(&values))
 }
 
 /// Nodes with the same promise, and how many groups are left out. What is spent tells groups apart

@@ -76,8 +76,21 @@ impl Constants {
                 (Some(value), _) => Constant { value, origin: Origin::Given },
                 (None, Some(estimate)) => estimate,
                 (None, None) => {
-                    let message = "is not known; give it, or let it be estimated: estimate = \
-                                   \"generator\", or { public = { recipe = \"...\" } }";
+                    // Nodes do not say how fast gradients change.
+                    let by_nodes = match key.ends_with("smoothness") {
+                        true => {
+                            "; for logistic models and rows of norm at most 1 it is at most \
+                                 0.25, and 0.5 with an intercept"
+                        }
+                        false => {
+                            "; or, charged, from the nodes' own records: { private = \
+                                  { noise = 20.0, loss = 4.0 } }"
+                        }
+                    };
+                    let message = format!(
+                        "is not known; give it, or let it be estimated: estimate = \"generator\", \
+                         or {{ public = {{ recipe = \"...\" }} }}{by_nodes}"
+                    );
                     return Err(PlanError::new(key, message));
                 }
             };

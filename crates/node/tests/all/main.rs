@@ -1,0 +1,12 @@
+//! One test program: each would be linked with all of the crate.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+mod admm;
+mod admm_plan;
+mod fair;
+mod forecast;
+mod oracle;
+mod oracle_gradients;
+mod plan;
+mod sampling_laws;
