@@ -4,6 +4,7 @@ mod cholesky;
 mod descent;
 mod kernel;
 mod rows;
+mod sparse;
 
 use undertone_matrix::vector;
 
@@ -17,9 +18,10 @@ use rows::Rows;
 /// node, again and again with other public terms.
 ///
 /// Newton's method with a factor of the second derivatives that is kept from solve to solve (chord
-/// steps) and corrected by the differences of gradients that were seen meanwhile (limited-memory
-/// BFGS); beyond [`Solver::FACTORED`] parameters without a factor. It starts where it ended last
-/// time, and the gradient there follows from the last one without a look at the data.
+/// steps) until it has cost more than a new one, and corrected by the differences of gradients that
+/// were seen meanwhile (limited-memory BFGS); beyond [`Solver::FACTORED`] parameters without a
+/// factor. It starts where it ended last time, and the gradient there follows from the last one
+/// without a look at the data.
 ///
 /// # Guarantee
 ///
@@ -39,6 +41,8 @@ pub struct Solver {
     curvature: Curvature,
     /// What is known where the last minimum was.
     last: Option<Evaluation>,
+    /// Evaluations that newer second derivatives would have saved, about.
+    wasted: u32,
     work: Work,
 }
 
@@ -120,7 +124,7 @@ impl Solver {
         let rows = Rows::new(model, data, bounds.features);
         let curve = Curve::new(model.loss_function(), bounds.slope);
         let curvature = Curvature::new(rows.dimension());
-        Self { rows, curve, weight, curvature, last: None, work: Work::default() }
+        Self { rows, curve, weight, curvature, last: None, wasted: 0, work: Work::default() }
     }
 
     /// How many parameters there are.
@@ -150,9 +154,10 @@ impl Solver {
         let mut disappointments = 0;
         while best > tolerance && evaluations < MOST_EVALUATIONS {
             let gradient = total(&here, terms);
-            if self.curvature.is_missing() || disappointments > 1 {
+            let stale = evaluations == 0 && self.wasted > self.rows.hessian_cost();
+            if self.curvature.is_missing() || disappointments > 1 || stale {
                 self.renew_curvature();
-                disappointments = 0;
+                (disappointments, self.wasted) = (0, 0);
             }
             let quadratic = terms.quadratic;
             let step = self.curvature.newton_step(&gradient, quadratic, &mut self.work.packing);
@@ -178,6 +183,8 @@ impl Solver {
             }
             (here, best) = (next, bound);
         }
+        // With exact second derivatives two are enough, nearby.
+        self.wasted += evaluations.saturating_sub(2);
         let point = here.x.clone();
         self.last = Some(here);
         if best <= tolerance {

@@ -117,96 +117,9 @@ impl NullaryFnOnce for Sum<'_> {
     }
 }
 
-/// What is not zero in a row comes in groups of so many.
-pub(super) const FOUR: usize = 4;
-
-/// The same of rows of which only a part is stored.
-pub(super) struct SparseSum<'a> {
-    pub(super) curve: Curve,
-    /// Where rows start and end, all multiples of [`FOUR`].
-    pub(super) starts: &'a [usize],
-    pub(super) columns: &'a [u32],
-    pub(super) values: &'a [f64],
-    pub(super) targets: &'a [f64],
-    pub(super) x: &'a [f64],
-    pub(super) margins: &'a mut [f64],
-    /// As long as `x`.
-    pub(super) out: &'a mut [f64],
-}
-
-impl SparseSum<'_> {
-    pub(super) fn run(self) -> f64 {
-        Arch::new().dispatch(self)
-    }
-}
-
-impl NullaryFnOnce for SparseSum<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn call(self) -> f64 {
-        const RECORDS: usize = BLOCK * PART;
-        let Self { curve, starts, columns, values, targets, x, margins, out } = self;
-        // Tables of a power of two, so that a mask does for a check of every column.
-        let size = x.len().next_power_of_two();
-        let (mut table, mut part) = (vec![0.0; size], vec![0.0; size]);
-        table[..x.len()].copy_from_slice(x);
-        let mut lost = vec![0.0; x.len()];
-        out.fill(0.0);
-        let (mut slopes, mut c) = (0.0, [0.0; RECORDS]);
-        for (k, margins) in margins.chunks_mut(RECORDS).enumerate() {
-            let first = k * RECORDS;
-            let ends = &starts[first..=first + margins.len()];
-            for (ends, margin) in ends.windows(2).zip(&mut *margins) {
-                *margin =
-                    sparse_score(&columns[ends[0]..ends[1]], &values[ends[0]..ends[1]], &table);
-            }
-            if !targets.is_empty() {
-                margins.iter_mut().zip(&targets[first..]).for_each(|(m, y)| *m -= y);
-            }
-            let c = &mut c[..margins.len()];
-            derivatives(curve, margins, c);
-            for (ends, c) in ends.windows(2).zip(&*c) {
-                slopes += c.abs();
-                sparse_add(*c, &columns[ends[0]..ends[1]], &values[ends[0]..ends[1]], &mut part);
-            }
-            settle(&mut part[..x.len()], out, &mut lost);
-        }
-        out.iter_mut().zip(&lost).for_each(|(out, lost)| *out += lost);
-        slopes
-    }
-}
-
-/// One stored row times a table whose length is a power of two.
-#[inline(always)]
-fn sparse_score(columns: &[u32], values: &[f64], table: &[f64]) -> f64 {
-    let mask = table.len() - 1;
-    let mut sum = [0.0; FOUR];
-    for (columns, values) in columns.as_chunks::<FOUR>().0.iter().zip(values.as_chunks().0) {
-        for l in 0..FOUR {
-            let value: &[f64; FOUR] = values;
-            sum[l] = value[l].mul_add(table[columns[l] as usize & mask], sum[l]);
-        }
-    }
-    (sum[0] + sum[2]) + (sum[1] + sum[3])
-}
-
-/// Adds `c` times one stored row to a table whose length is a power of two.
-#[inline(always)]
-fn sparse_add(c: f64, columns: &[u32], values: &[f64], table: &mut [f64]) {
-    let mask = table.len() - 1;
-    for (columns, values) in columns.as_chunks::<FOUR>().0.iter().zip(values.as_chunks().0) {
-        let value: &[f64; FOUR] = values;
-        for l in 0..FOUR {
-            let at = &mut table[columns[l] as usize & mask];
-            *at = c.mul_add(value[l], *at);
-        }
-    }
-}
-
 /// One loop a loss, so that each is vectorised.
 #[inline(always)]
-fn derivatives(curve: Curve, margins: &[f64], out: &mut [f64]) {
+pub(super) fn derivatives(curve: Curve, margins: &[f64], out: &mut [f64]) {
     match curve {
         Curve::Logistic => {
             for (out, m) in out.iter_mut().zip(margins) {

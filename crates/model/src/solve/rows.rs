@@ -2,7 +2,8 @@
 
 use undertone_matrix::{Mat, Packing, multiply_add};
 
-use super::kernel::{Curve, FOUR, LANES, SparseSum, Sum};
+use super::kernel::{Curve, LANES, Sum};
+use super::sparse::{Sparse, SparseSum};
 use crate::dataset::{Dataset, Features, Targets};
 use crate::linear::Linear;
 use crate::objective::factor;
@@ -17,13 +18,17 @@ pub(super) struct Rows {
     targets: Vec<f64>,
     /// At least the norm of every row.
     longest: f64,
+    /// How many additions follow each other in a score, at most.
+    chain: usize,
 }
 
 enum Store {
     /// Rows of `stride` numbers, of which the last ones are zero.
     Dense { stride: usize, values: Vec<f64> },
-    /// What is not zero, in groups of four that are filled up with zeros of column 0.
-    Sparse { starts: Vec<usize>, columns: Vec<u32>, values: Vec<f64> },
+    /// If most is zero and columns are few.
+    Narrow(Sparse<u8>),
+    /// If most is zero and columns are many.
+    Wide(Sparse<u32>),
 }
 
 /// Rows of a block of second derivatives.
@@ -63,27 +68,26 @@ impl Rows {
                 Store::Dense { stride, values }
             }
             _ => {
-                let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-                for n in 0..records {
+                let row = |n: usize| {
                     let (scale, sign) = (scale(n), sign(n));
-                    for (k, v) in Row::of(data, n).stored().filter(|(_, v)| *v != 0.0) {
-                        columns.push(k as u32);
-                        values.push(times(v, scale) * sign);
-                    }
-                    if intercept {
-                        columns.push(width as u32);
-                        values.push(sign);
-                    }
-                    columns.resize(columns.len().next_multiple_of(FOUR), 0);
-                    values.resize(columns.len(), 0.0);
-                    starts.push(values.len());
+                    let stored = Row::of(data, n).stored().filter(|(_, v)| *v != 0.0);
+                    let stored = stored.map(move |(k, v)| (k, times(v, scale) * sign));
+                    stored.chain(intercept.then_some((width, sign)))
+                };
+                match dimension <= Sparse::<u8>::COLUMNS {
+                    true => Store::Narrow(Sparse::new((0..records).map(row))),
+                    false => Store::Wide(Sparse::new((0..records).map(row))),
                 }
-                Store::Sparse { starts, columns, values }
             }
         };
         let longest = (bound * bound + f64::from(u8::from(intercept))).sqrt() * (1.0 + 1e-12);
         let longest = if bound.is_finite() { longest } else { Self::measured(&store) };
-        Self { dimension, records, store, targets, longest }
+        let chain = match &store {
+            Store::Dense { stride, .. } => stride / LANES,
+            Store::Narrow(rows) => rows.chain(),
+            Store::Wide(rows) => rows.chain(),
+        };
+        Self { dimension, records, store, targets, longest, chain }
     }
 
     /// Where nothing is shortened.
@@ -93,9 +97,8 @@ impl Rows {
             Store::Dense { stride, values } => {
                 values.chunks_exact(*stride).map(norm).fold(0.0, f64::max)
             }
-            Store::Sparse { starts, values, .. } => {
-                starts.windows(2).map(|w| norm(&values[w[0]..w[1]])).fold(0.0, f64::max)
-            }
+            Store::Narrow(rows) => rows.values().map(norm).fold(0.0, f64::max),
+            Store::Wide(rows) => rows.values().map(norm).fold(0.0, f64::max),
         };
         most * (1.0 + 1e-9)
     }
@@ -114,11 +117,15 @@ impl Rows {
 
     /// How many additions follow each other in a score, at most.
     pub(super) fn chain(&self) -> usize {
+        self.chain
+    }
+
+    /// About how many gradients second derivatives are worth.
+    pub(super) fn hessian_cost(&self) -> u32 {
         match &self.store {
-            Store::Dense { stride, .. } => stride / LANES,
-            Store::Sparse { starts, .. } => {
-                starts.windows(2).map(|w| (w[1] - w[0]) / FOUR).max().unwrap_or(0)
-            }
+            Store::Dense { stride, .. } => *stride as u32 / 8,
+            Store::Narrow(rows) => rows.stored() as u32 / 2,
+            Store::Wide(rows) => rows.stored() as u32 / 2,
         }
     }
 
@@ -133,11 +140,8 @@ impl Rows {
                 let row = &values[record * stride..][..self.dimension];
                 row.iter().zip(x).map(|(v, x)| v * x).sum()
             }
-            Store::Sparse { starts, columns, values } => {
-                let range = starts[record]..starts[record + 1];
-                let columns = &columns[range.clone()];
-                values[range].iter().zip(columns).map(|(v, k)| v * x[*k as usize]).sum()
-            }
+            Store::Narrow(rows) => rows.score(record, x),
+            Store::Wide(rows) => rows.score(record, x),
         }
     }
 
@@ -161,9 +165,15 @@ impl Rows {
                 out.copy_from_slice(&sum[..x.len()]);
                 slopes
             }
-            Store::Sparse { starts, columns, values } => {
-                let (curve, targets) = (*curve, &self.targets);
-                SparseSum { curve, starts, columns, values, targets, x, margins, out }.run()
+            Store::Narrow(rows) => {
+                let pass =
+                    SparseSum { curve: *curve, rows, targets: &self.targets, x, margins, out };
+                pass.run()
+            }
+            Store::Wide(rows) => {
+                let pass =
+                    SparseSum { curve: *curve, rows, targets: &self.targets, x, margins, out };
+                pass.run()
             }
         }
     }
@@ -197,20 +207,8 @@ impl Rows {
                     out.copy_from_slice(&sum[..d]);
                 }
             }
-            Store::Sparse { starts, columns, values } => {
-                for (n, margin) in margins.iter().enumerate() {
-                    let bend = weight * curve.bend(*margin);
-                    let range = starts[n]..starts[n + 1];
-                    let (columns, values) = (&columns[range.clone()], &values[range]);
-                    // The lower half is all that is factored.
-                    for (rank, (i, v)) in columns.iter().zip(values).enumerate() {
-                        let (row, c) = (&mut out[*i as usize * d..][..d], bend * v);
-                        for (j, u) in columns.iter().zip(values).take(rank + 1) {
-                            row[*j as usize] += c * u;
-                        }
-                    }
-                }
-            }
+            Store::Narrow(rows) => rows.hessian(margins, |m| weight * curve.bend(m), out),
+            Store::Wide(rows) => rows.hessian(margins, |m| weight * curve.bend(m), out),
         }
     }
 }
