@@ -150,14 +150,14 @@ impl Spread {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let squares = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>();
-        let deviation = (squares / (n - 1.0)).sqrt();
+        let deviation = match values.len() {
+            0 | 1 => None,
+            // The mean of equal values may be another one by rounding.
+            _ if least == most => Some(0.0),
+            _ => Some((squares / (n - 1.0)).sqrt()).filter(|d| d.is_finite()),
+        };
         // Of values that are no numbers the mean says it all, and rounding may put it outside.
-        Self {
-            mean,
-            least: least.min(mean),
-            most: most.max(mean),
-            deviation: Some(deviation).filter(|d| d.is_finite()),
-        }
+        Self { mean, least: least.min(mean), most: most.max(mean), deviation }
     }
 }
 
