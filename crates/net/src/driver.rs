@@ -61,7 +61,7 @@ fn drive<P: Synchronous<R>, R: Real>(
         node: setup.node,
         network: Arc::clone(&setup.network),
         plan: options.plan,
-        payload_limit: largest::<P, R>(&engine),
+        payload_limit: wire::largest::<R>(engine.protocol().shape()),
         reader: engine.reader(),
         counters: Arc::clone(&setup.counters),
         news: watch::channel(0).0,
@@ -368,12 +368,6 @@ impl<P: Synchronous<R>, R: Real> Node<'_, P, R> {
             seconds_left: pace.map(|pace| pace * (rounds - round) as f64),
         }
     }
-}
-
-/// The bytes of the largest message of the plan.
-fn largest<P: Synchronous<R>, R: Real>(engine: &Engine<P, R>) -> usize {
-    let shape = engine.protocol().shape();
-    wire::HEADER + shape.mask_bits.div_ceil(8) + shape.width * size_of::<R>()
 }
 
 async fn signals(reports: mpsc::Sender<Report>) {

@@ -84,7 +84,8 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         let about = About { node, key, network, header };
         let mut noise = [0; 32];
         getrandom::fill(&mut noise).map_err(|e| EngineError::NoRandomness(e.to_string()))?;
-        let store = Store::open(&setup.store, &setup.identity, &about, &noise)?;
+        let largest = wire::largest::<R>(protocol.shape());
+        let store = Store::open(&setup.store, &setup.identity, &about, &noise, largest)?;
         let key = match setup.test_seed {
             Some(seed) => Key::from_seed(seed),
             None => Key::from_bytes(store.noise()?),
