@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{mpsc, oneshot, watch};
-use undertone_node::{Oracle, Visitor};
+use undertone_graph::NodeId;
+use undertone_node::{AssembleError, Oracle, Visitor};
 use undertone_privacy::ledger::Store as LedgerStore;
-use undertone_protocol::{Synchronous, Wirings, wire};
+use undertone_protocol::{Automaton, Encounters, Machine, PairwiseSgd, Synchronous, Wirings, wire};
 use undertone_real::Real;
 
 use crate::engine::{Effect, Engine, EngineError, Heard, Setup, neighbours};
@@ -41,14 +42,47 @@ impl<R: Real> Visitor<R> for Run<'_> {
         S: LedgerStore + Send,
     {
         let (protocol, oracle) = nodes.pop().expect("one node was wanted");
+        let Setup { node, n_rounds, rounds, .. } = &self.setup;
+        let machine = Machine::new(protocol, NodeId(*node), *n_rounds, rounds.patience());
+        self.start(machine, oracle)
+    }
+
+    fn visit_pairs<S>(
+        mut self,
+        mut nodes: Vec<(PairwiseSgd<R>, Oracle<R, S>)>,
+        seed: u64,
+    ) -> Result<Self::Out, AssembleError>
+    where
+        S: LedgerStore + Send,
+    {
+        let (algorithm, oracle) = nodes.pop().expect("one node was wanted");
+        self.setup.n_rounds = algorithm.activations();
+        let node = NodeId(self.setup.node);
+        let wiring = match self.setup.topology.wiring_at(0) {
+            Ok(wiring) => wiring,
+            Err(error) => return Ok(Err(EngineError::from(error).into())),
+        };
+        let others = wiring.around(node).hearers.to_vec();
+        let n_nodes = wiring.graph.n_nodes();
+        Ok(self.start(Encounters::new(algorithm, node, others, n_nodes, seed), oracle))
+    }
+}
+
+impl Run<'_> {
+    fn start<M, R, S>(self, machine: M, oracle: Oracle<R, S>) -> Result<Outcome, NodeError>
+    where
+        M: Automaton<R>,
+        R: Real,
+        S: LedgerStore,
+    {
         let setup = self.setup.clone();
-        let engine = Engine::open(protocol, oracle, self.setup)?;
+        let engine = Engine::open(machine, oracle, self.setup)?;
         drive(engine, &setup, self.options, self.watch)
     }
 }
 
-fn drive<P: Synchronous<R>, R: Real>(
-    engine: Engine<P, R>,
+fn drive<M: Automaton<R>, R: Real>(
+    engine: Engine<M, R>,
     setup: &Setup,
     options: Options,
     watch: &mut dyn FnMut(&Status),
@@ -61,7 +95,7 @@ fn drive<P: Synchronous<R>, R: Real>(
         node: setup.node,
         network: Arc::clone(&setup.network),
         plan: options.plan,
-        payload_limit: wire::largest::<R>(engine.protocol().shape()),
+        payload_limit: wire::largest::<R>(engine.machine().shape()),
         reader: engine.reader(),
         counters: Arc::clone(&setup.counters),
         news: watch::channel(0).0,
@@ -131,8 +165,8 @@ const REPORTS: usize = 64;
 const FAREWELL: Duration = Duration::from_millis(150);
 const TICK: Duration = Duration::from_millis(200);
 
-struct Node<'a, P, R: Real> {
-    engine: Engine<P, R>,
+struct Node<'a, M, R: Real> {
+    engine: Engine<M, R>,
     board: Arc<Board>,
     inbox: mpsc::Receiver<Report>,
     handle: Handle,
@@ -156,7 +190,7 @@ struct Node<'a, P, R: Real> {
     options: Options,
 }
 
-impl<P: Synchronous<R>, R: Real> Node<'_, P, R> {
+impl<M: Automaton<R>, R: Real> Node<'_, M, R> {
     fn run(&mut self, watch: &mut dyn FnMut(&Status)) -> Result<Outcome, NodeError> {
         let mut finished: Option<Instant> = None;
         let mut published: Option<Instant> = None;
@@ -326,9 +360,9 @@ impl<P: Synchronous<R>, R: Real> Node<'_, P, R> {
 
     fn end(&self, phase: Phase, watch: &mut dyn FnMut(&Status)) -> Outcome {
         let status = self.publish(watch, Some(phase));
-        let protocol = self.engine.protocol();
-        let mut estimate = vec![R::ZERO; protocol.dimension()];
-        protocol.estimate(&mut estimate);
+        let machine = self.engine.machine();
+        let mut estimate = vec![R::ZERO; machine.dimension()];
+        machine.estimate(&mut estimate);
         Outcome {
             status,
             estimate: estimate.into_iter().map(Real::to_f64).collect(),

@@ -47,7 +47,7 @@ impl Kept {
     }
 }
 
-impl<P: Synchronous<R>, R: Real> Engine<P, R> {
+impl<M: Automaton<R>, R: Real> Engine<M, R> {
     /// The checkpoint is durable with the message that follows, in the same transaction; until then
     /// nothing is forgotten. An oracle that remembers has state that may be secret and is not
     /// written down: its node keeps all messages.
@@ -117,7 +117,7 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         if digest(&payload) != *wanted {
             return Err(diverged());
         }
-        let message = wire::decode::<R>(&payload, self.machine.protocol().shape());
+        let message = wire::decode::<R>(&payload, self.machine.shape());
         let message = std::sync::Arc::new(message.map_err(|_| diverged())?);
         self.kept.add(from, round, payload.len());
         self.machine.handle(Input::Message { from: NodeId(from), message });
