@@ -51,8 +51,8 @@ pub struct Node {
     /// No lines about where it stands
     #[arg(long)]
     quiet: bool,
-    /// What is logged to standard error: error, warn, info or debug, also by part of the program, as
-    /// in warn,undertone_net=debug
+    /// What is logged to standard error: error, warn, info or debug, also by part of the program,
+    /// as in warn,undertone_net=debug
     #[arg(long, env = "RUST_LOG", value_name = "LEVEL", default_value = "warn")]
     log: Targets,
 }

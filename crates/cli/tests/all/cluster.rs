@@ -81,7 +81,7 @@ fn admm_of_eight_processes_has_the_bits_of_the_simulator() {
 }
 
 /// Whoever comes first is met first, so there are no bits to compare with; but all nodes come to
-/// their end, each has paid for its activations, and every offer and reply is one that was paid for.
+/// their end, each has paid for its activations, and every offer and reply was paid for.
 #[test]
 fn four_processes_meet_without_rounds() {
     let folder = folder("meetings");

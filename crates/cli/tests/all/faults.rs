@@ -58,8 +58,8 @@ fn two_hundred_kills_of_a_training() {
     survives_kills("kills-training", &plan(LEARNING, 8, 1500, "f32"), 200);
 }
 
-/// Without rounds the order is the network's, so there are no bits to compare with. Every node ends,
-/// has paid for each of its activations once, and was heard with what it paid for.
+/// Without rounds the order is the network's, so there are no bits to compare with. Every node
+/// ends, has paid for each of its activations once, and was heard with what it paid for.
 #[test]
 #[ignore = "long; cargo xtask test --net"]
 fn fifty_kills_of_nodes_that_meet() {
