@@ -1,5 +1,6 @@
 //! A node with its sockets: the engine on one thread, the network on another.
 
+mod run;
 mod status;
 mod web;
 
@@ -10,9 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{mpsc, oneshot, watch};
-use undertone_node::{Oracle, Visitor};
-use undertone_privacy::ledger::Store as LedgerStore;
-use undertone_protocol::{Synchronous, Wirings, wire};
+use undertone_protocol::{Automaton, Wirings, wire};
 use undertone_real::Real;
 
 use crate::engine::{Effect, Engine, EngineError, Heard, Setup, neighbours};
@@ -20,35 +19,11 @@ use crate::session::{Board, Report, Verdict};
 use crate::statement::Statement;
 use crate::swarm::Net;
 
+pub use run::Run;
 pub use status::{NodeError, Options, Outcome, Phase, Status};
 
-/// Runs a node that an experiment puts together.
-pub struct Run<'a> {
-    /// What it needs.
-    pub setup: Setup,
-    /// Where it listens.
-    pub options: Options,
-    /// Is told where it stands, from time to time.
-    pub watch: &'a mut dyn FnMut(&Status),
-}
-
-impl<R: Real> Visitor<R> for Run<'_> {
-    type Out = Result<Outcome, NodeError>;
-
-    fn visit<P, S>(self, mut nodes: Vec<(P, Oracle<R, S>)>) -> Self::Out
-    where
-        P: Synchronous<R> + Send + Sync + 'static,
-        S: LedgerStore + Send,
-    {
-        let (protocol, oracle) = nodes.pop().expect("one node was wanted");
-        let setup = self.setup.clone();
-        let engine = Engine::open(protocol, oracle, self.setup)?;
-        drive(engine, &setup, self.options, self.watch)
-    }
-}
-
-fn drive<P: Synchronous<R>, R: Real>(
-    engine: Engine<P, R>,
+fn drive<M: Automaton<R>, R: Real>(
+    engine: Engine<M, R>,
     setup: &Setup,
     options: Options,
     watch: &mut dyn FnMut(&Status),
@@ -61,7 +36,7 @@ fn drive<P: Synchronous<R>, R: Real>(
         node: setup.node,
         network: Arc::clone(&setup.network),
         plan: options.plan,
-        payload_limit: largest::<P, R>(&engine),
+        payload_limit: wire::largest::<R>(engine.machine().shape()),
         reader: engine.reader(),
         counters: Arc::clone(&setup.counters),
         news: watch::channel(0).0,
@@ -131,8 +106,8 @@ const REPORTS: usize = 64;
 const FAREWELL: Duration = Duration::from_millis(150);
 const TICK: Duration = Duration::from_millis(200);
 
-struct Node<'a, P, R: Real> {
-    engine: Engine<P, R>,
+struct Node<'a, M, R: Real> {
+    engine: Engine<M, R>,
     board: Arc<Board>,
     inbox: mpsc::Receiver<Report>,
     handle: Handle,
@@ -156,7 +131,7 @@ struct Node<'a, P, R: Real> {
     options: Options,
 }
 
-impl<P: Synchronous<R>, R: Real> Node<'_, P, R> {
+impl<M: Automaton<R>, R: Real> Node<'_, M, R> {
     fn run(&mut self, watch: &mut dyn FnMut(&Status)) -> Result<Outcome, NodeError> {
         let mut finished: Option<Instant> = None;
         let mut published: Option<Instant> = None;
@@ -326,9 +301,9 @@ impl<P: Synchronous<R>, R: Real> Node<'_, P, R> {
 
     fn end(&self, phase: Phase, watch: &mut dyn FnMut(&Status)) -> Outcome {
         let status = self.publish(watch, Some(phase));
-        let protocol = self.engine.protocol();
-        let mut estimate = vec![R::ZERO; protocol.dimension()];
-        protocol.estimate(&mut estimate);
+        let machine = self.engine.machine();
+        let mut estimate = vec![R::ZERO; machine.dimension()];
+        machine.estimate(&mut estimate);
         Outcome {
             status,
             estimate: estimate.into_iter().map(Real::to_f64).collect(),
@@ -368,12 +343,6 @@ impl<P: Synchronous<R>, R: Real> Node<'_, P, R> {
             seconds_left: pace.map(|pace| pace * (rounds - round) as f64),
         }
     }
-}
-
-/// The bytes of the largest message of the plan.
-fn largest<P: Synchronous<R>, R: Real>(engine: &Engine<P, R>) -> usize {
-    let shape = engine.protocol().shape();
-    wire::HEADER + shape.mask_bits.div_ceil(8) + shape.width * size_of::<R>()
 }
 
 async fn signals(reports: mpsc::Sender<Report>) {

@@ -16,8 +16,7 @@ use undertone_node::Oracle;
 use undertone_privacy::ledger::{Guarantee, Store as LedgerStore};
 use undertone_privacy::noise::Key;
 use undertone_protocol::{
-    Answer, Input, LinkNeeds, Machine, Message, Output, Patience, Question, Synchronous, Wirings,
-    wire,
+    Answer, Automaton, Input, Message, Output, Patience, Question, Timing, Wirings, wire,
 };
 use undertone_real::Real;
 
@@ -42,8 +41,8 @@ const GIVEN_UP: u64 = 64;
 const KEPT_WIRINGS: usize = 64;
 
 /// A node without its sockets.
-pub struct Engine<P, R: Real> {
-    machine: Machine<P, R>,
+pub struct Engine<M, R: Real> {
+    machine: M,
     oracle: Oracle<R, Account>,
     account: Account,
     wirings: Wirings,
@@ -69,14 +68,14 @@ pub struct Engine<P, R: Real> {
     effects: Vec<Effect>,
 }
 
-impl<P: Synchronous<R>, R: Real> Engine<P, R> {
+impl<M: Automaton<R>, R: Real> Engine<M, R> {
     /// Opens the store, and feeds a new machine with what is in it.
     pub fn open<S: LedgerStore>(
-        protocol: P,
+        machine: M,
         oracle: Oracle<R, S>,
         setup: Setup,
     ) -> Result<Self, EngineError> {
-        if setup.rounds.patience() == Patience::Deadline && P::NEEDS == LinkNeeds::Delivery {
+        if setup.rounds.patience() == Patience::Deadline && machine.needs_delivery() {
             return Err(EngineError::NeedsDelivery);
         }
         let header = oracle.ledger().header().clone();
@@ -84,15 +83,14 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         let about = About { node, key, network, header };
         let mut noise = [0; 32];
         getrandom::fill(&mut noise).map_err(|e| EngineError::NoRandomness(e.to_string()))?;
-        let store = Store::open(&setup.store, &setup.identity, &about, &noise)?;
+        let largest = wire::largest::<R>(machine.shape());
+        let store = Store::open(&setup.store, &setup.identity, &about, &noise, largest)?;
         let key = match setup.test_seed {
             Some(seed) => Key::from_seed(seed),
             None => Key::from_bytes(store.noise()?),
         };
         let account = Account::new(store.entries()?);
         let oracle = oracle.settle(key, account.clone())?;
-        let patience = setup.rounds.patience();
-        let machine = Machine::new(protocol, NodeId(node), setup.n_rounds, patience);
         let mut wirings = Wirings::new(setup.topology.clone(), KEPT_WIRINGS);
         let neighbours = neighbours(&mut wirings, node, setup.n_rounds)?;
         let promised = store.reader().promised()?;
@@ -160,8 +158,8 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
     }
 
     /// The algorithm.
-    pub fn protocol(&self) -> &P {
-        self.machine.protocol()
+    pub fn machine(&self) -> &M {
+        &self.machine
     }
 
     /// Reads what is committed, from any thread.
@@ -281,9 +279,13 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         if self.is_replaying() {
             return self.resend(round, &payload);
         }
-        let around = self.wirings.at(round)?;
-        let hearers: Vec<u32> =
-            around.around(self.machine.node()).hearers.iter().map(|node| node.0).collect();
+        let hearers: Vec<u32> = match self.machine.addressee() {
+            Some(to) => vec![to.0],
+            None => {
+                let wiring = self.wirings.at(round)?;
+                wiring.around(self.machine.node()).hearers.iter().map(|node| node.0).collect()
+            }
+        };
         let ledger = self.oracle.ledger();
         let account = (ledger.len(), *ledger.head().bytes());
         let Setup { identity, network, node, .. } = &self.setup;

@@ -44,6 +44,10 @@ const FORMAT: &[u8] = b"undertone store v2";
 /// Pages kept in memory; a node reads little of what it wrote.
 const CACHE: usize = 4 << 20;
 
+/// Besides, so many of the largest messages: a transaction that does not fit into half of the
+/// memory is written early, and read again for its checksums; so is what it forgets.
+const CACHED_MESSAGES: usize = 12;
+
 /// A node's store. Only one process at a time can have it open.
 pub struct Store {
     database: Arc<Database>,
@@ -108,18 +112,19 @@ pub enum StoreError {
 }
 
 impl Store {
-    /// Opens a store, or makes one with the given noise key.
+    /// Opens a store, or makes one with the given noise key, for messages of so many bytes at most.
     pub fn open(
         path: &Path,
         identity: &Identity,
         about: &About,
         noise: &[u8; 32],
+        largest: usize,
     ) -> Result<Self, StoreError> {
         let new = std::fs::metadata(path).map_or(true, |file| file.len() == 0);
         if new {
-            Self::create(path, identity, about, noise)
+            Self::create(path, identity, about, noise, largest)
         } else {
-            Self::reopen(path, identity, about)
+            Self::reopen(path, identity, about, largest)
         }
     }
 
@@ -128,9 +133,10 @@ impl Store {
         identity: &Identity,
         about: &About,
         noise: &[u8; 32],
+        largest: usize,
     ) -> Result<Self, StoreError> {
         restrict(path)?;
-        let database = builder().create(path).map_err(|e| open_error(path, &e))?;
+        let database = builder(largest).create(path).map_err(|e| open_error(path, &e))?;
         let seal = Seal::first();
         let write = || -> Result<(), redb::Error> {
             let transaction = database.begin_write()?;
@@ -158,8 +164,13 @@ impl Store {
         Ok(Self::of(database, identity, about.clone(), seal))
     }
 
-    fn reopen(path: &Path, identity: &Identity, about: &About) -> Result<Self, StoreError> {
-        let (database, found, seal) = check::open(path)?;
+    fn reopen(
+        path: &Path,
+        identity: &Identity,
+        about: &About,
+        largest: usize,
+    ) -> Result<Self, StoreError> {
+        let (database, found, seal) = check::open(path, largest)?;
         let other = |what| Err(StoreError::Other { path: path.display().to_string(), what });
         match &found {
             found if found.network != about.network => return other("network"),
@@ -345,9 +356,9 @@ impl Reader {
     }
 }
 
-fn builder() -> redb::Builder {
+fn builder(largest: usize) -> redb::Builder {
     let mut builder = Database::builder();
-    builder.set_cache_size(CACHE);
+    builder.set_cache_size(CACHE.saturating_add(largest.saturating_mul(CACHED_MESSAGES)));
     builder
 }
 

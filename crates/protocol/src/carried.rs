@@ -128,34 +128,43 @@ impl<'a> Carried<'a> {
     }
 }
 
+/// So many numbers go through the processor's first cache at a time: memory is written once, and
+/// not filled with zeros before.
+const AT_ONCE: usize = 256;
+
 /// Numbers as little-endian bytes of their own precision.
 pub(crate) fn put<R: Real>(bytes: &mut Vec<u8>, values: &[R]) {
-    let at = bytes.len();
-    bytes.resize(at + size_of_val(values), 0);
+    bytes.reserve(size_of_val(values));
     match R::slice(values) {
-        undertone_real::Slice::F32(values) => {
-            let places = bytes[at..].as_chunks_mut::<4>().0.iter_mut();
-            places.zip(values).for_each(|(place, value)| *place = value.to_le_bytes());
-        }
-        undertone_real::Slice::F64(values) => {
-            let places = bytes[at..].as_chunks_mut::<8>().0.iter_mut();
-            places.zip(values).for_each(|(place, value)| *place = value.to_le_bytes());
-        }
+        undertone_real::Slice::F32(values) => put_blocks(bytes, values, f32::to_le_bytes),
+        undertone_real::Slice::F64(values) => put_blocks(bytes, values, f64::to_le_bytes),
+    }
+}
+
+fn put_blocks<T: Copy, const N: usize>(bytes: &mut Vec<u8>, values: &[T], le: fn(T) -> [u8; N]) {
+    let mut block = [[0; N]; AT_ONCE];
+    for part in values.chunks(AT_ONCE) {
+        block.iter_mut().zip(part).for_each(|(place, value)| *place = le(*value));
+        bytes.extend_from_slice(block[..part.len()].as_flattened());
     }
 }
 
 /// Appends the numbers that [`put`] wrote.
 pub(crate) fn get<R: Real>(bytes: &[u8], values: &mut Vec<R>) {
-    let at = values.len();
-    values.resize(at + bytes.len() / size_of::<R>(), R::ZERO);
-    match R::slice_mut(&mut values[at..]) {
-        undertone_real::SliceMut::F32(values) => {
-            let places = bytes.as_chunks::<4>().0.iter();
-            values.iter_mut().zip(places).for_each(|(v, place)| *v = f32::from_le_bytes(*place));
+    values.reserve(bytes.len() / size_of::<R>());
+    let mut block = [R::ZERO; AT_ONCE];
+    for part in bytes.chunks(AT_ONCE * size_of::<R>()) {
+        let block = &mut block[..part.len() / size_of::<R>()];
+        match R::slice_mut(block) {
+            undertone_real::SliceMut::F32(block) => {
+                let places = part.as_chunks::<4>().0.iter();
+                block.iter_mut().zip(places).for_each(|(v, place)| *v = f32::from_le_bytes(*place));
+            }
+            undertone_real::SliceMut::F64(block) => {
+                let places = part.as_chunks::<8>().0.iter();
+                block.iter_mut().zip(places).for_each(|(v, place)| *v = f64::from_le_bytes(*place));
+            }
         }
-        undertone_real::SliceMut::F64(values) => {
-            let places = bytes.as_chunks::<8>().0.iter();
-            values.iter_mut().zip(places).for_each(|(v, place)| *v = f64::from_le_bytes(*place));
-        }
+        values.extend_from_slice(block);
     }
 }

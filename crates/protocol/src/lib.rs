@@ -36,9 +36,11 @@
 #![deny(missing_docs)]
 
 mod admm;
+mod automaton;
 mod carried;
 mod domain;
 mod dsgd;
+mod encounters;
 mod gossip;
 mod initial;
 mod lattice;
@@ -63,9 +65,11 @@ mod two_stage;
 pub mod wire;
 
 pub use admm::{Admm, Penalty, PrAdmm, RAdmm};
+pub use automaton::{Automaton, Timing};
 pub use carried::Carried;
 pub use domain::Domain;
 pub use dsgd::Dsgd;
+pub use encounters::Encounters;
 pub use gossip::Gossip;
 pub use lattice::{Lattice, NotALattice};
 pub use machine::{Drops, Input, LOOKAHEAD, Machine, Output, Patience};

@@ -355,11 +355,11 @@ impl<'a, R: Real> Letter<'a, R> {
     /// algorithm masks.
     pub(crate) fn is_sound(&self) -> bool {
         let unmasked = self.extent() == Extent::Dense && self.shape().mask_bits > 0;
-        let sound = |v: &R| match self.shape().lattice {
-            None => v.is_finite(),
-            Some(lattice) => lattice.index(*v).is_some(),
+        let sound = match self.shape().lattice {
+            None => are_finite(self.values()),
+            Some(lattice) => self.values().iter().all(|v| lattice.index(*v).is_some()),
         };
-        !unmasked && self.values().iter().all(sound)
+        sound && !unmasked
     }
 
     /// How many numbers were sent.
@@ -383,4 +383,9 @@ impl<'a, R: Real> Letter<'a, R> {
     pub(crate) fn extent(&self) -> Extent {
         self.among.extents[self.idx]
     }
+}
+
+/// Looks at all of them: without a way out in the middle, several go at once.
+pub(crate) fn are_finite<R: Real>(values: &[R]) -> bool {
+    values.iter().fold(true, |all, v| all & v.is_finite())
 }

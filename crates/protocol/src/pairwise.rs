@@ -65,6 +65,29 @@ impl<R: Real> PairwiseSgd<R> {
         });
     }
 
+    /// The node's point, which is made of what was released.
+    pub fn point(&self) -> Released<Vec<R>> {
+        self.state.clone()
+    }
+
+    /// Moves half of the way towards another point, and returns the change: the first half of a
+    /// meeting by letters.
+    pub fn approach(&mut self, other: &[R]) -> Released<Vec<R>> {
+        let half = R::from_f64(0.5);
+        let mut change = self.state.clone();
+        change.update(|change| {
+            change.iter_mut().zip(other).for_each(|(own, other)| *own = half * (*other - *own));
+        });
+        let by = change.get();
+        self.state.update(|own| own.iter_mut().zip(by).for_each(|(own, by)| *own += *by));
+        change
+    }
+
+    /// Moves against the change of the other: the second half.
+    pub fn retreat(&mut self, change: &[R]) {
+        self.state.update(|own| own.iter_mut().zip(change).for_each(|(own, by)| *own -= *by));
+    }
+
     /// The step at the end of an activation, from where the point is by now.
     pub fn step(&mut self, activation: u64, answer: Answer<R>) {
         self.memory = answer.released();

@@ -16,7 +16,7 @@ use undertone_privacy::release::Released;
 use undertone_real::Real;
 
 use crate::carried::{get, put};
-use crate::mail::{Extent, Letter, Message, Shape};
+use crate::mail::{self, Extent, Letter, Message, Shape};
 
 /// The version that is written, and the only one that is read.
 pub const VERSION: u8 = 1;
@@ -81,6 +81,11 @@ pub enum DecodeError {
 pub fn size<R: Real>(letter: &Letter<'_, R>) -> usize {
     let mask = if letter.mask().is_some() { letter.shape().mask_bits.div_ceil(8) } else { 0 };
     HEADER + mask + bytes_of::<R>(letter.shape(), letter.sent())
+}
+
+/// How many bytes a message of a shape takes at most.
+pub fn largest<R: Real>(shape: Shape) -> usize {
+    HEADER + shape.mask_bits.div_ceil(8) + shape.width * size_of::<R>()
 }
 
 /// The bytes of a message. Whatever is in a message was released (invariant I1).
@@ -163,7 +168,8 @@ pub fn decode<R: Real>(bytes: &[u8], shape: Shape) -> Result<Message<R>, DecodeE
             values
         }
     };
-    if let Some(at) = numbers.iter().position(|v| !v.is_finite()) {
+    if !mail::are_finite(&numbers) {
+        let at = numbers.iter().position(|v| !v.is_finite()).unwrap_or(0);
         return Err(DecodeError::NotFinite { at });
     }
     Ok(message(round, shape, extent, &mask, numbers))
@@ -177,9 +183,9 @@ fn message<R: Real>(
     mask: &[u64],
     numbers: Vec<R>,
 ) -> Message<R> {
-    Message::write(round, shape, |slot| match extent {
-        Extent::Silent => slot.stay_silent(),
-        Extent::Dense => slot.send(&Released::public(numbers)),
+    match extent {
+        Extent::Silent => Message::write(round, shape, |slot| slot.stay_silent()),
+        Extent::Dense => Message::dense(round, shape, Released::public(numbers)),
         Extent::Masked => {
             let mut numbers = numbers.into_iter();
             let marked = |k: usize| mask[k / 64] >> (k % 64) & 1 == 1;
@@ -187,9 +193,10 @@ fn message<R: Real>(
                 let sent = marked(k % shape.mask_bits).then(|| numbers.next());
                 sent.flatten().unwrap_or(R::ZERO)
             });
-            slot.send_masked(&Released::public(values.collect()), mask);
+            let values = Released::public(values.collect());
+            Message::write(round, shape, |slot| slot.send_masked(&values, mask))
         }
-    })
+    }
 }
 
 fn is_sent<R: Real>(letter: &Letter<'_, R>, k: usize) -> bool {

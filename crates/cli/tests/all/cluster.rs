@@ -80,6 +80,28 @@ fn admm_of_eight_processes_has_the_bits_of_the_simulator() {
     agrees("admm", &plan, 2);
 }
 
+/// Whoever comes first is met first, so there are no bits to compare with; but all nodes come to
+/// their end, each has paid for its activations, and every offer and reply was paid for.
+#[test]
+fn four_processes_meet_without_rounds() {
+    let folder = folder("meetings");
+    std::fs::write(folder.join("plan.toml"), plans::meetings(4, ROUNDS)).unwrap();
+    let arguments = ["cluster", "plan.toml", "--test-seed", "--json", "--dir", "nodes"];
+    let summary = json(&folder, &arguments);
+    assert_eq!(summary["failures"], Value::Array(Vec::new()));
+    for node in 0..4 {
+        let outcome = &summary["nodes"][node];
+        assert_eq!(outcome["status"]["phase"], "finished");
+        assert_eq!(outcome["guarantee"]["debits"], ROUNDS);
+    }
+    let stores: Vec<_> = (0..4).map(|node| format!("nodes/{node}/node.store")).collect();
+    let mut verify = vec!["ledger", "verify", "--json"];
+    verify.extend(stores.iter().map(String::as_str));
+    let verified = json(&folder, &verify);
+    assert_eq!(verified["verified"], true);
+    assert_eq!(verified["messages-compared"], 2 * 4 * ROUNDS);
+}
+
 /// A network by hand, with own numbers and noise from the operating system: nothing secret is
 /// printed or logged, a second run of a finished node sends nothing new, and what does not fit is
 /// refused.

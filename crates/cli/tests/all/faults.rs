@@ -6,14 +6,26 @@ mod town;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use town::{Bits, Town};
 
-use crate::cluster::plans::{CONSENSUS, LEARNING, plan};
+use crate::cluster::plans::{CONSENSUS, LEARNING, meetings, plan};
 
 /// Random nodes are killed at random instants, 200 times over a run. In the end estimates and
 /// ledgers have the bits of a run that nothing happened to: so nothing was released without its
 /// debit, nothing twice, nothing was lost, and training converged as it does in peace.
 fn survives_kills(name: &str, plan: &str, kills: u32) {
+    let (town, outcomes, seconds) = killed(name, plan, kills);
+    let compared = town.agrees_with_the_simulator(&outcomes);
+    println!(
+        "{name}: {kills} kills in {seconds:.0} s; {compared} messages heard are those their \
+         senders paid for; estimates and ledgers have the simulator's bits"
+    );
+}
+
+/// A network whose nodes were killed that often, how they ended, and the seconds it took.
+fn killed(name: &str, plan: &str, kills: u32) -> (Town, Vec<Value>, f64) {
     let town = Town::new(name, plan, &|port| format!("/ip4/127.0.0.1/tcp/{port}"));
     let mut children: Vec<_> = (0..town.nodes).map(|node| town.spawn(node, &[])).collect();
     let mut bits = Bits(11);
@@ -30,13 +42,8 @@ fn survives_kills(name: &str, plan: &str, kills: u32) {
         killed += 1;
     }
     let outcomes = town.finish(children, Duration::from_secs(600));
-    let compared = town.agrees_with_the_simulator(&outcomes);
-    println!(
-        "{name}: {killed} of {kills} kills in {:.0} s; {compared} messages heard are those their \
-         senders paid for; estimates and ledgers have the simulator's bits",
-        start.elapsed().as_secs_f64()
-    );
     assert_eq!(killed, kills, "the run was too short; give it more rounds");
+    (town, outcomes, start.elapsed().as_secs_f64())
 }
 
 #[test]
@@ -49,6 +56,24 @@ fn two_hundred_kills_of_a_consensus() {
 #[ignore = "long; cargo xtask test --net"]
 fn two_hundred_kills_of_a_training() {
     survives_kills("kills-training", &plan(LEARNING, 8, 1500, "f32"), 200);
+}
+
+/// Without rounds the order is the network's, so there are no bits to compare with. Every node
+/// ends, has paid for each of its activations once, and was heard with what it paid for.
+#[test]
+#[ignore = "long; cargo xtask test --net"]
+fn fifty_kills_of_nodes_that_meet() {
+    let (nodes, activations) = (8, 400);
+    let (town, outcomes, seconds) = killed("kills-meetings", &meetings(nodes, activations), 50);
+    for outcome in &outcomes {
+        assert_eq!(outcome["guarantee"]["debits"], activations);
+    }
+    let compared = town.agrees_with_itself();
+    assert_eq!(compared, 2 * u64::from(nodes) * activations);
+    println!(
+        "kills-meetings: 50 kills in {seconds:.0} s; {compared} offers and replies heard are those \
+         their senders paid for"
+    );
 }
 
 #[test]

@@ -2,13 +2,15 @@
 //! libp2p alone, whole nodes whose stores are in memory, whole nodes on disk, and the disk alone.
 //! All in one run, because only their ratios mean anything on a machine that others use. There the
 //! time on the processor, of both nodes together, means more than the time that passed.
+//!
+//! Words after `--` choose the measurements whose names have one of them: for a profiler.
 
 mod raw;
 mod town;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use raw::Pattern;
@@ -20,46 +22,75 @@ fn main() {
     let disk = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let memory = Some(PathBuf::from("/dev/shm")).filter(|folder| folder.is_dir());
     for (name, bytes, rounds) in [("1MB", MEGABYTE, 300), ("1kB", KILOBYTE, 3_000)] {
-        let raw = |pattern| move || raw::messages_per_second(pattern, bytes, rounds);
-        let node = |folder: &Path| town::messages_per_second(folder, bytes, rounds as u64);
-        report(&format!("net_raw_stream_{name}"), bytes, rounds, raw(Pattern::Stream));
-        let exchange =
-            report(&format!("net_raw_exchange_{name}"), bytes, rounds, raw(Pattern::Exchange));
+        let raw = |pattern| move || raw::measure(pattern, bytes, rounds);
+        let node = |folder: &Path| town::measure(folder, bytes, rounds as u64);
+        report(&format!("net_raw_stream_{name}"), bytes, raw(Pattern::Stream));
+        let exchange = report(&format!("net_raw_exchange_{name}"), bytes, raw(Pattern::Exchange));
         if let Some(memory) = &memory {
-            let found = report(&format!("net_node_memory_{name}"), bytes, rounds, || node(memory));
-            share(&format!("net_node_memory_{name}_of_raw_by_clock"), found.0 / exchange.0);
-            share(&format!("net_node_memory_{name}_of_raw_by_cpu"), exchange.1 / found.1);
+            let found = report(&format!("net_node_memory_{name}"), bytes, || node(memory));
+            if let (Some(found), Some(exchange)) = (found, exchange) {
+                share(
+                    &format!("net_node_memory_{name}_of_raw_by_clock"),
+                    found.per_second / exchange.per_second,
+                );
+                share(&format!("net_node_memory_{name}_of_raw_by_cpu"), exchange.each / found.each);
+            }
         }
-        report(&format!("net_node_disk_{name}"), bytes, rounds, || node(&disk));
-        let synced = || synced_per_second(&disk, bytes, rounds);
-        report(&format!("net_disk_alone_{name}"), bytes, rounds, synced);
+        report(&format!("net_node_disk_{name}"), bytes, || node(&disk));
+        let synced = || synced(&disk, bytes, rounds);
+        report(&format!("net_disk_alone_{name}"), bytes, synced);
     }
 }
 
 /// What the disk takes if every message is appended to a file and made durable on its own.
-fn synced_per_second(folder: &Path, bytes: usize, times: usize) -> f64 {
+fn synced(folder: &Path, bytes: usize, times: usize) -> Measured {
     let path = folder.join("undertone-bench-synced");
     let mut file = std::fs::File::create(&path).expect("there is room");
     let message = vec![7; bytes];
-    let start = Instant::now();
+    let clock = Clock::start();
     for _ in 0..times {
         file.write_all(&message).and_then(|()| file.sync_data()).expect("there is room");
     }
-    let seconds = start.elapsed().as_secs_f64();
+    let measured = clock.stop(times as f64);
     let _ = std::fs::remove_file(path);
-    times as f64 / seconds
+    measured
 }
 
-/// Messages in a second, and the processor's time for one.
-fn report(name: &str, bytes: usize, times: usize, work: impl FnOnce() -> f64) -> (f64, f64) {
-    let start = ProcessTime::now();
-    let per_second = work();
-    let each: Duration = start.elapsed() / times as u32;
-    let (megabytes, each) = (per_second * bytes as f64 / 1e6, each.as_secs_f64());
+/// What came of messages one after the other.
+#[derive(Clone, Copy)]
+struct Measured {
+    per_second: f64,
+    /// Seconds of the processor for one: of a message each way, if there are two nodes.
+    each: f64,
+}
+
+/// The time that passes, and that of the processor, of the whole process.
+struct Clock(Instant, ProcessTime);
+
+impl Clock {
+    fn start() -> Self {
+        Self(Instant::now(), ProcessTime::now())
+    }
+
+    fn stop(&self, times: f64) -> Measured {
+        let each = self.1.elapsed().as_secs_f64() / times;
+        Measured { per_second: times / self.0.elapsed().as_secs_f64(), each }
+    }
+}
+
+/// Does it and says what came of it; nothing if it was not chosen.
+fn report(name: &str, bytes: usize, work: impl FnOnce() -> Measured) -> Option<Measured> {
+    let mut chosen = std::env::args().skip(1).filter(|word| !word.starts_with('-')).peekable();
+    if chosen.peek().is_some() && !chosen.any(|word| name.contains(&word)) {
+        return None;
+    }
+    let measured = work();
+    let Measured { per_second, each } = measured;
+    let megabytes = per_second * bytes as f64 / 1e6;
     println!("{{\"name\": \"{name}\", \"unit\": \"messages/s\", \"value\": {per_second:.1}}}");
     println!("{{\"name\": \"{name}_bytes\", \"unit\": \"MB/s\", \"value\": {megabytes:.1}}}");
     println!("{{\"name\": \"{name}_cpu\", \"unit\": \"s\", \"value\": {each:.6}}}");
-    (per_second, each)
+    Some(measured)
 }
 
 fn share(name: &str, value: f64) {

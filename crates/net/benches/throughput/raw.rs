@@ -1,11 +1,13 @@
 //! libp2p alone: the same transport and one stream, no signatures, no store, no algorithm.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, StreamExt};
 use libp2p::identity::Keypair;
 use libp2p::swarm::dial_opts::DialOpts;
 use libp2p::{Multiaddr, PeerId, StreamProtocol, Swarm, SwarmBuilder, noise, tcp, yamux};
+
+use crate::{Clock, Measured};
 
 const PROTOCOL: StreamProtocol = StreamProtocol::new("/undertone-bench/1");
 
@@ -18,8 +20,8 @@ pub enum Pattern {
     Exchange,
 }
 
-/// Messages out of each of two nodes, in a second.
-pub fn messages_per_second(pattern: Pattern, bytes: usize, times: usize) -> f64 {
+/// Messages out of each of two nodes.
+pub fn measure(pattern: Pattern, bytes: usize, times: usize) -> Measured {
     let key = Keypair::generate_ed25519();
     let peer = key.public().to_peer_id();
     let (tell, told) = std::sync::mpsc::channel();
@@ -45,9 +47,9 @@ pub fn messages_per_second(pattern: Pattern, bytes: usize, times: usize) -> f64 
         })
     });
     let address = told.recv().expect("it listens");
-    let seconds = on_a_runtime(client(peer, address, pattern, bytes, times));
-    let other = server.join().expect("no panic");
-    times as f64 / seconds.max(other)
+    let measured = on_a_runtime(client(peer, address, pattern, bytes, times));
+    server.join().expect("no panic");
+    measured
 }
 
 async fn client(
@@ -56,7 +58,7 @@ async fn client(
     pattern: Pattern,
     bytes: usize,
     times: usize,
-) -> f64 {
+) -> Measured {
     let mut swarm = swarm(Keypair::generate_ed25519());
     let mut control = swarm.behaviour().new_control();
     swarm.dial(DialOpts::peer_id(peer).addresses(vec![address]).build()).expect("a new peer");
@@ -71,14 +73,14 @@ async fn client(
     talk(swarm, stream, pattern, bytes, times).await
 }
 
-/// Drives the swarm beside the talk, and says how many seconds the talk took.
+/// Drives the swarm beside the talk, which is measured.
 async fn talk(
     mut swarm: Swarm<libp2p_stream::Behaviour>,
     stream: libp2p::Stream,
     pattern: Pattern,
     bytes: usize,
     times: usize,
-) -> f64 {
+) -> Measured {
     let driver = tokio::spawn(async move {
         loop {
             swarm.select_next_some().await;
@@ -87,7 +89,7 @@ async fn talk(
     let (mut input, mut output) = stream.split();
     let message = vec![7; bytes];
     let mut buffer = vec![0; bytes];
-    let start = Instant::now();
+    let clock = Clock::start();
     match pattern {
         Pattern::Exchange => {
             for _ in 0..times {
@@ -97,11 +99,11 @@ async fn talk(
         }
         Pattern::Stream => stream_both_ways(&mut input, &mut output, &message, times).await,
     }
-    let seconds = start.elapsed().as_secs_f64();
+    let measured = clock.stop(times as f64);
     // What was written last has to leave.
     tokio::time::sleep(Duration::from_millis(200)).await;
     driver.abort();
-    seconds
+    measured
 }
 
 const AHEAD: usize = 8;

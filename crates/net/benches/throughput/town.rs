@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 use undertone_net::{
@@ -12,8 +12,10 @@ use undertone_net::{
 use undertone_node::plan::{Plan, expand};
 use undertone_node::{Experiment, Wanted};
 
-/// Messages out of each of two nodes, in a second, from the first round to the last.
-pub fn messages_per_second(folder: &Path, bytes: usize, rounds: u64) -> f64 {
+use crate::{Clock, Measured};
+
+/// Messages out of each of two nodes, from the first round to the last.
+pub fn measure(folder: &Path, bytes: usize, rounds: u64) -> Measured {
     let folder = folder.join(format!("undertone-bench-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("there is room");
@@ -24,20 +26,20 @@ pub fn messages_per_second(folder: &Path, bytes: usize, rounds: u64) -> f64 {
     while !nodes.iter().all(|(_, thread)| thread.is_finished()) {
         let round = nodes.iter().map(|(counters, _)| counters.round.get()).min().unwrap_or(0);
         if round > 0 && first.is_none() {
-            first = Some((round, Instant::now()));
+            first = Some((round, Clock::start()));
         }
         if round == rounds {
             break;
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    let (round, since) = first.expect("there are rounds");
-    let seconds = since.elapsed().as_secs_f64();
+    let (first, clock) = first.expect("there are rounds");
+    let measured = clock.stop((rounds - first) as f64);
     for (_, thread) in nodes {
         thread.join().expect("no panic");
     }
     let _ = std::fs::remove_dir_all(&folder);
-    (rounds - round) as f64 / seconds
+    measured
 }
 
 fn start(

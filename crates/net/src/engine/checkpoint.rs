@@ -7,7 +7,7 @@ use crate::statement::digest;
 /// are fed to the machine again after a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
-    /// Bytes of messages; also at least as many as the state has.
+    /// Bytes of messages; also at least [`STATES`] times as many as the state has.
     pub bytes: usize,
     /// Rounds.
     pub rounds: u64,
@@ -18,6 +18,11 @@ impl Default for Keep {
         Self { bytes: 256 << 10, rounds: 1024 }
     }
 }
+
+/// A message was hashed when it came and is only written; a state is copied, hashed and written. So
+/// a state is kept when it is small beside what was heard, or beside what need not be written then.
+const STATES: usize = 4;
+const SPARED: usize = 2;
 
 /// What was heard since the last checkpoint, and how large that was.
 #[derive(Debug, Default)]
@@ -33,14 +38,16 @@ impl Kept {
         self.messages.insert((round, from), bytes);
     }
 
-    fn is_due(&self, round: u64, keep: &Keep) -> bool {
+    /// `spared` bytes were heard and are not in the store yet.
+    fn is_due(&self, round: u64, spared: usize, keep: &Keep) -> bool {
         let (last, size) = self.last;
         let heard: usize = self.messages.range(..(round, 0)).map(|(_, bytes)| bytes).sum();
-        heard >= keep.bytes.max(size) || round >= last.saturating_add(keep.rounds)
+        let is_small = heard >= STATES * size || spared >= SPARED * size;
+        heard >= keep.bytes && is_small || round >= last.saturating_add(keep.rounds)
     }
 }
 
-impl<P: Synchronous<R>, R: Real> Engine<P, R> {
+impl<M: Automaton<R>, R: Real> Engine<M, R> {
     /// The checkpoint is durable with the message that follows, in the same transaction; until then
     /// nothing is forgotten. An oracle that remembers has state that may be secret and is not
     /// written down: its node keeps all messages.
@@ -49,7 +56,9 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         if self.is_replaying() || self.oracle.remembers() || round == 0 {
             return;
         }
-        if !self.kept.is_due(round, &self.setup.keep) {
+        let old = self.batch.taken.iter().filter(|(_, of, _)| *of < round);
+        let spared = old.map(|(_, _, payload)| payload.len()).sum();
+        if !self.kept.is_due(round, spared, &self.setup.keep) {
             return;
         }
         let Some(state) = self.machine.checkpoint() else { return };
@@ -108,7 +117,7 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         if digest(&payload) != *wanted {
             return Err(diverged());
         }
-        let message = wire::decode::<R>(&payload, self.machine.protocol().shape());
+        let message = wire::decode::<R>(&payload, self.machine.shape());
         let message = std::sync::Arc::new(message.map_err(|_| diverged())?);
         self.kept.add(from, round, payload.len());
         self.machine.handle(Input::Message { from: NodeId(from), message });

@@ -18,7 +18,7 @@ pub enum Heard {
     Refused(Refusal),
 }
 
-impl<P: Synchronous<R>, R: Real> Engine<P, R> {
+impl<M: Automaton<R>, R: Real> Engine<M, R> {
     /// A peer has sent a message.
     pub fn hear(
         &mut self,
@@ -43,27 +43,30 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
             }
             None => {}
         }
-        if round < self.machine.round() || self.machine.is_finished() {
-            // Late by rule. The word is kept all the same: it may be the newest of that node.
-            self.setup.counters.late.add(1);
-            self.remember(from, statement);
-            if self.machine.is_finished() {
-                self.settle()?;
+        match self.machine.timing(round, AHEAD) {
+            Timing::Late => {
+                // By rule. The word is kept all the same: it may be the newest of that node.
+                self.setup.counters.late.add(1);
+                self.remember(from, statement);
+                if self.machine.is_finished() {
+                    self.settle()?;
+                }
+                return Ok(Heard::Taken);
             }
-            return Ok(Heard::Taken);
+            Timing::Early => return Ok(Heard::Early),
+            // What it says in reply is a release, too: not before enough witnesses have spoken.
+            Timing::Due if M::REACTS && !self.is_cleared() => return Ok(Heard::Early),
+            Timing::Due => {}
         }
-        if round > self.machine.round() + AHEAD {
-            return Ok(Heard::Early);
-        }
-        let message = match wire::decode::<R>(payload, self.machine.protocol().shape()) {
+        let message = match wire::decode::<R>(payload, self.machine.shape()) {
             Ok(message) if message.round() == round => Arc::new(message),
             Ok(_) => return Ok(Heard::Refused(Refusal::Malformed)),
             Err(DecodeError::NotFinite { .. }) => return Ok(Heard::Refused(Refusal::NotFinite)),
             Err(_) => return Ok(Heard::Refused(Refusal::Malformed)),
         };
-        let before = self.machine.drops().malformed;
+        let before = self.machine.malformed();
         self.machine.handle(Input::Message { from: NodeId(from), message });
-        if self.machine.drops().malformed > before {
+        if self.machine.malformed() > before {
             return Ok(Heard::Refused(Refusal::Malformed));
         }
         self.setup.counters.heard.add(1);
@@ -82,7 +85,7 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         statement: &Statement,
         payload: &[u8],
     ) -> Result<Option<Refusal>, EngineError> {
-        let Setup { network, n_rounds, .. } = &self.setup;
+        let Setup { network, .. } = &self.setup;
         let key = network.member(from).map(|member| member.key);
         let genuine = statement.node == from
             && statement.is_about(payload)
@@ -90,10 +93,10 @@ impl<P: Synchronous<R>, R: Real> Engine<P, R> {
         if !genuine {
             return Ok(Some(Refusal::Forged));
         }
-        if statement.round >= *n_rounds {
+        if statement.round >= self.machine.numbers() {
             return Ok(Some(Refusal::OutOfRound));
         }
-        if statement.round > self.machine.round() + AHEAD {
+        if self.machine.timing(statement.round, AHEAD) == Timing::Early {
             return Ok(None); // looked at when its time has come
         }
         let wiring = self.wirings.at(statement.round)?;

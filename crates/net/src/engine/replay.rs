@@ -3,7 +3,7 @@
 use super::*;
 use crate::statement::digest;
 
-impl<P: Synchronous<R>, R: Real> Engine<P, R> {
+impl<M: Automaton<R>, R: Real> Engine<M, R> {
     pub(super) fn is_replaying(&self) -> bool {
         self.fed < self.store.events()
     }

@@ -1,5 +1,7 @@
 //! Engines that talk by function calls, and are thrown away at any moment.
 
+mod meetings;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -7,7 +9,7 @@ use undertone_graph::{Family, Schedule};
 use undertone_node::{Bound, Noise, Private, PrivateVector};
 use undertone_privacy::ledger::Budget;
 use undertone_privacy::units::{Delta, Epsilon};
-use undertone_protocol::{PushSum, RunningSum, Topology};
+use undertone_protocol::{Machine, PushSum, RunningSum, Synchronous, Topology};
 
 use super::*;
 use crate::frame::{Refusal, VERSION};
@@ -50,7 +52,7 @@ impl Town {
         node: u32,
         protocol: P,
         value: f64,
-    ) -> Result<Engine<P, f64>, EngineError> {
+    ) -> Result<Engine<Machine<P, f64>, f64>, EngineError> {
         let vector = PrivateVector::new(vec![value], Bound::Box { radius: 1.0 }, 1);
         let budget =
             Budget { epsilon: Epsilon::new(1.0).unwrap(), delta: Delta::new(1e-5).unwrap() };
@@ -59,9 +61,13 @@ impl Town {
         let private = Private::Vector(vector, noise);
         let oracle =
             Oracle::open(node, private, event, budget, Key::from_seed(0), Vec::new()).unwrap();
-        let n = self.keys.len() as u32;
-        let ring = Family::Ring { nodes: n }.build(1).unwrap();
-        let setup = Setup {
+        let machine = Machine::new(protocol, NodeId(node), ROUNDS, self.rounds.patience());
+        Engine::open(machine, oracle, self.setup(node))
+    }
+
+    fn setup(&self, node: u32) -> Setup {
+        let ring = Family::Ring { nodes: self.keys.len() as u32 }.build(1).unwrap();
+        Setup {
             node,
             identity: self.keys[node as usize].clone(),
             network: Arc::clone(&self.network),
@@ -72,15 +78,14 @@ impl Town {
             keep: self.keep,
             test_seed: None,
             counters: Arc::default(),
-        };
-        Engine::open(protocol, oracle, setup)
+        }
     }
 
-    fn push_sum(&self, node: u32) -> Result<Engine<PushSum<f64>, f64>, EngineError> {
+    fn push_sum(&self, node: u32) -> Result<Engine<Machine<PushSum<f64>, f64>, f64>, EngineError> {
         self.open(node, PushSum::new(1), 0.1 * f64::from(node))
     }
 
-    fn all(&self) -> Vec<Engine<PushSum<f64>, f64>> {
+    fn all(&self) -> Vec<Engine<Machine<PushSum<f64>, f64>, f64>> {
         (0..self.keys.len() as u32).map(|node| self.push_sum(node).unwrap()).collect()
     }
 }
@@ -89,7 +94,7 @@ fn forever() -> Rounds {
     Rounds { deadline: None, quorum: 1.0, witnesses: None }
 }
 
-fn hello<P: Synchronous<f64>>(from: &Engine<P, f64>, to: u32) -> Hello {
+fn hello<M: Automaton<f64>>(from: &Engine<M, f64>, to: u32) -> Hello {
     let seen = from.reader().newest(to).unwrap();
     Hello {
         version: VERSION,
@@ -102,7 +107,7 @@ fn hello<P: Synchronous<f64>>(from: &Engine<P, f64>, to: u32) -> Hello {
     }
 }
 
-fn greet<P: Synchronous<f64>>(engines: &mut [Engine<P, f64>]) -> Result<(), EngineError> {
+fn greet<M: Automaton<f64>>(engines: &mut [Engine<M, f64>]) -> Result<(), EngineError> {
     for a in 0..engines.len() {
         for b in 0..engines.len() {
             if a != b {
@@ -115,7 +120,7 @@ fn greet<P: Synchronous<f64>>(engines: &mut [Engine<P, f64>]) -> Result<(), Engi
 }
 
 /// Carries every promised message to its hearers once, as a new connection would.
-fn carry<P: Synchronous<f64>>(engines: &mut [Engine<P, f64>]) {
+fn carry<M: Automaton<f64>>(engines: &mut [Engine<M, f64>]) {
     for from in 0..engines.len() {
         for to in 0..engines.len() {
             let mut cursor = hello(&engines[to], from as u32).have;
@@ -132,16 +137,16 @@ fn carry<P: Synchronous<f64>>(engines: &mut [Engine<P, f64>]) {
     }
 }
 
-fn estimates<P: Synchronous<f64>>(engines: &[Engine<P, f64>]) -> Vec<u64> {
-    let of = |engine: &Engine<P, f64>| {
+fn estimates<M: Automaton<f64>>(engines: &[Engine<M, f64>]) -> Vec<u64> {
+    let of = |engine: &Engine<M, f64>| {
         let mut out = [0.0];
-        engine.protocol().estimate(&mut out);
+        engine.machine().estimate(&mut out);
         out[0].to_bits()
     };
     engines.iter().map(of).collect()
 }
 
-fn finish<P: Synchronous<f64>>(engines: &mut [Engine<P, f64>]) {
+fn finish<M: Automaton<f64>>(engines: &mut [Engine<M, f64>]) {
     for _ in 0..3 * ROUNDS {
         carry(engines);
     }

@@ -51,7 +51,7 @@ pub fn audit(path: &Path) -> Result<Audit, StoreError> {
     if !path.is_file() {
         return Err(open_error(path, &"there is no such file"));
     }
-    let (database, about, seal) = open(path)?;
+    let (database, about, seal) = open(path, 0)?;
     let damaged = |reason: String| StoreError::Damaged { path: path.display().to_string(), reason };
     let say = |fault| match fault {
         Fault::Database(error) => damaged(error.to_string()),
@@ -109,11 +109,11 @@ pub fn audit(path: &Path) -> Result<Audit, StoreError> {
 }
 
 /// Opens an old store: what it is about, and its seal, which was checked.
-pub(super) fn open(path: &Path) -> Result<(Database, About, Seal), StoreError> {
+pub(super) fn open(path: &Path, largest: usize) -> Result<(Database, About, Seal), StoreError> {
     let damaged = |reason: String| StoreError::Damaged { path: path.display().to_string(), reason };
     // The database takes some damage for a bug of its own and panics.
     let opened = catch_unwind(AssertUnwindSafe(|| -> Result<(Database, bool), redb::Error> {
-        let mut database = builder().open(path)?;
+        let mut database = builder(largest).open(path)?;
         let whole = database.check_integrity()?;
         Ok((database, whole))
     }));

@@ -25,7 +25,7 @@ fn about(identity: &Identity) -> About {
 /// A store with one debit, one message promised to node 2 and one heard from node 0.
 fn filled(path: &Path, identity: &Identity) -> Batch {
     let about = about(identity);
-    let mut store = Store::open(path, identity, &about, &[5; 32]).unwrap();
+    let mut store = Store::open(path, identity, &about, &[5; 32], 0).unwrap();
     let mut ledger = Ledger::open(about.header.clone(), Vec::new()).unwrap();
     let _ = ledger.debit(Debited::NoOp).unwrap();
     let entries = ledger.entries().to_vec();
@@ -54,7 +54,7 @@ fn filled(path: &Path, identity: &Identity) -> Batch {
 fn what_was_committed_is_read_back() {
     let (path, identity) = (file("whole"), Identity::generate());
     let batch = filled(&path, &identity);
-    let mut store = Store::open(&path, &identity, &about(&identity), &[9; 32]).unwrap();
+    let mut store = Store::open(&path, &identity, &about(&identity), &[9; 32], 0).unwrap();
     assert_eq!(store.noise().unwrap(), [5; 32], "the first noise key stays");
     assert_eq!(store.entries().unwrap(), batch.entries);
     assert_eq!(store.event(1).unwrap(), batch.events[1]);
@@ -80,7 +80,7 @@ fn a_store_belongs_to_one_node_one_network_and_one_process() {
     let (path, identity) = (file("owner"), Identity::generate());
     filled(&path, &identity);
     let right = about(&identity);
-    let open = |about: &About| Store::open(&path, &identity, about, &[0; 32]).map(|_| ());
+    let open = |about: &About| Store::open(&path, &identity, about, &[0; 32], 0).map(|_| ());
     let other = |about: &About| matches!(open(about), Err(StoreError::Other { .. }));
     assert!(other(&About { network: [4; 32], ..right.clone() }));
     assert!(other(&About { node: 2, ..right.clone() }));
@@ -88,7 +88,7 @@ fn a_store_belongs_to_one_node_one_network_and_one_process() {
     let mut dearer = right.clone();
     dearer.header.budget.epsilon = Epsilon::new(2.0).unwrap();
     assert!(other(&dearer));
-    let first = Store::open(&path, &identity, &right, &[0; 32]).unwrap();
+    let first = Store::open(&path, &identity, &right, &[0; 32], 0).unwrap();
     assert!(matches!(open(&right), Err(StoreError::Open { .. })));
     drop(first);
     assert!(open(&right).is_ok());

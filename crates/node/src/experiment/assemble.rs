@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use undertone_privacy::ledger::{OpenError, Store};
 use undertone_protocol::{
-    Dsgd, Gossip, PrivSgp, PushSum, QDpsgd, QDpsgd2, RunningSum, Sdm, SparsePushSum, StepSize,
-    Steps, Surplus, SurplusGradient, Synchronous, TwoStage,
+    Dsgd, Gossip, PairwiseSgd, PrivSgp, PushSum, QDpsgd, QDpsgd2, RunningSum, Sdm, SparsePushSum,
+    StepSize, Steps, Surplus, SurplusGradient, Synchronous, TwoStage,
 };
 use undertone_real::Real;
 
@@ -23,6 +23,20 @@ pub trait Visitor<R: Real> {
     where
         P: Synchronous<R> + Send + Sync + 'static,
         S: Store + Send;
+
+    /// Gets nodes of an algorithm without rounds, which meet by the luck of a public seed. Whoever
+    /// does not say how to drive those refuses them.
+    fn visit_pairs<S>(
+        self,
+        _nodes: Vec<(PairwiseSgd<R>, Oracle<R, S>)>,
+        _seed: u64,
+    ) -> Result<Self::Out, AssembleError>
+    where
+        Self: Sized,
+        S: Store + Send,
+    {
+        Err(AssembleError::NoRounds)
+    }
 }
 
 /// Which nodes are wanted.
@@ -43,7 +57,7 @@ pub enum Wanted {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum AssembleError {
     /// There are no rounds.
-    #[error("adp2-sgd has no rounds, and runs in the simulator only; take another algorithm")]
+    #[error("adp2-sgd has no rounds, which this needs; take another algorithm")]
     NoRounds,
     /// A ledger does not open.
     #[error("the ledger does not open: {0}")]
@@ -68,7 +82,7 @@ impl Experiment {
         let parts = Parts { experiment: self, seed, wanted };
         match self.algorithm() {
             Algorithm::Admm => parts.minimise(visitor),
-            Algorithm::Adp2Sgd { .. } => Err(AssembleError::NoRounds),
+            Algorithm::Adp2Sgd { steps } => parts.meet(steps, visitor),
             Algorithm::Dsgd { steps } => {
                 parts.learn(steps, |start: &[R], steps, _| Dsgd::new(start, steps), visitor)
             }
@@ -180,6 +194,22 @@ impl Parts<'_> {
         };
         let nodes = experiment.learners::<R>(seed)?.into_iter().map(split);
         Ok(visitor.visit(chosen(nodes.collect(), &wanted)?))
+    }
+
+    /// Nodes that learn and meet in pairs.
+    fn meet<R: Real, V: Visitor<R>>(
+        self,
+        steps: Steps,
+        visitor: V,
+    ) -> Result<V::Out, AssembleError> {
+        let Self { experiment, seed, wanted } = self;
+        let start = experiment.initial::<R>(seed);
+        let split = |learner: Learner<R>| {
+            let steps = Steps { divisor: learner.divisor, ..steps };
+            (PairwiseSgd::new(&start, steps), learner.oracle)
+        };
+        let nodes = experiment.learners::<R>(seed)?.into_iter().map(split);
+        visitor.visit_pairs(chosen(nodes.collect(), &wanted)?, seed)
     }
 
     /// Nodes that learn by local minima.

@@ -1,5 +1,6 @@
 //! Messages that are kept.
 
+use undertone_privacy::release::Released;
 use undertone_real::Real;
 
 use super::{Extent, Letter, Letters, Shape, Slot};
@@ -23,6 +24,13 @@ impl<R: Real> Message<R> {
         let Self { values, mask, extent, .. } = &mut message;
         write(&mut Slot { shape, values, mask, extent });
         message
+    }
+
+    /// A message of all these numbers, as many as the shape has; they are moved, not copied.
+    pub(crate) fn dense(round: u64, shape: Shape, values: Released<Vec<R>>) -> Self {
+        let (values, mask) = (values.into_inner(), vec![0; shape.words()]);
+        debug_assert_eq!(values.len(), shape.width);
+        Self { round, shape, values, mask, extent: Extent::Dense }
     }
 
     /// The round it belongs to.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use undertone_node::plan::{DataPlan, Plan, Precision, Variant};
 use undertone_node::{AssembleError, Experiment, Oracle, Visitor, Wanted};
 use undertone_privacy::ledger::{Guarantee, Store};
-use undertone_protocol::Synchronous;
+use undertone_protocol::{PairwiseSgd, Synchronous};
 use undertone_real::Real;
 
 use crate::net::read;
@@ -136,6 +136,14 @@ impl<R: Real> Visitor<R> for Promise {
         S: Store + Send,
     {
         nodes[0].1.guarantee()
+    }
+
+    fn visit_pairs<S: Store + Send>(
+        self,
+        nodes: Vec<(PairwiseSgd<R>, Oracle<R, S>)>,
+        _seed: u64,
+    ) -> Result<Guarantee, AssembleError> {
+        Ok(nodes[0].1.guarantee())
     }
 }
 

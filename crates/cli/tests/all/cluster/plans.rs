@@ -44,6 +44,13 @@ noise = { sigma = 0.5 }             # given, not searched for: every restart wou
 metrics = ["loss"]
 "#;
 
+/// Without rounds, over a ring.
+pub fn meetings(nodes: u32, activations: u64) -> String {
+    let body = LEARNING.replace("priv-sgp", "adp2-sgd").replace("step = 2.0", "step = 0.5");
+    let ring = "schedule = \"fixed\"\ntopology = { family = \"ring\" }";
+    plan(&body, nodes, activations, "f64").replace("schedule = \"exponential\"", ring)
+}
+
 /// A plan for so many nodes and rounds.
 pub fn plan(body: &str, nodes: u32, rounds: u64, precision: &str) -> String {
     format!(

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use undertone_net::{Identity, NetworkFile, audit, compare, hex, plan_hash};
+use undertone_net::{Audit, Identity, NetworkFile, audit, compare, hex, plan_hash};
 use undertone_node::plan::expand;
 
 use crate::cluster::simulated;
@@ -132,8 +132,7 @@ impl Town {
     /// Estimates and ledgers have the simulator's bits, and all stores agree about what was sent
     /// and heard. Returns how many messages were compared.
     pub fn agrees_with_the_simulator(&self, outcomes: &[Value]) -> u64 {
-        let audits: Vec<_> =
-            (0..self.nodes).map(|node| audit(&self.store(node)).unwrap()).collect();
+        let audits = self.audits();
         let simulated = simulated::run(&self.folder.join("plan.toml"));
         for (node, (estimate, ledger)) in simulated.iter().enumerate() {
             let found: Vec<f64> =
@@ -143,6 +142,15 @@ impl Town {
             assert_eq!(entries, *ledger, "the ledger of node {node}");
         }
         compare(&audits).unwrap()
+    }
+
+    /// All stores agree about what was sent and heard. Returns how many messages were compared.
+    pub fn agrees_with_itself(&self) -> u64 {
+        compare(&self.audits()).unwrap()
+    }
+
+    fn audits(&self) -> Vec<Audit> {
+        (0..self.nodes).map(|node| audit(&self.store(node)).unwrap()).collect()
     }
 }
 
