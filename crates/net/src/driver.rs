@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{mpsc, oneshot, watch};
-use undertone_protocol::{Automaton, Wirings, wire};
+use undertone_protocol::{Wirings, wire};
 use undertone_real::Real;
 
 use crate::engine::{Effect, Engine, EngineError, Heard, Setup, neighbours};
@@ -22,8 +22,8 @@ use crate::swarm::Net;
 pub use run::Run;
 pub use status::{NodeError, Options, Outcome, Phase, Status};
 
-fn drive<M: Automaton<R>, R: Real>(
-    engine: Engine<M, R>,
+fn drive<R: Real>(
+    engine: Engine<R>,
     setup: &Setup,
     options: Options,
     watch: &mut dyn FnMut(&Status),
@@ -106,8 +106,8 @@ const REPORTS: usize = 64;
 const FAREWELL: Duration = Duration::from_millis(150);
 const TICK: Duration = Duration::from_millis(200);
 
-struct Node<'a, M, R: Real> {
-    engine: Engine<M, R>,
+struct Node<'a, R: Real> {
+    engine: Engine<R>,
     board: Arc<Board>,
     inbox: mpsc::Receiver<Report>,
     handle: Handle,
@@ -131,7 +131,7 @@ struct Node<'a, M, R: Real> {
     options: Options,
 }
 
-impl<M: Automaton<R>, R: Real> Node<'_, M, R> {
+impl<R: Real> Node<'_, R> {
     fn run(&mut self, watch: &mut dyn FnMut(&Status)) -> Result<Outcome, NodeError> {
         let mut finished: Option<Instant> = None;
         let mut published: Option<Instant> = None;

@@ -41,8 +41,8 @@ const GIVEN_UP: u64 = 64;
 const KEPT_WIRINGS: usize = 64;
 
 /// A node without its sockets.
-pub struct Engine<M, R: Real> {
-    machine: M,
+pub struct Engine<R: Real> {
+    machine: Box<dyn Automaton<R>>,
     oracle: Oracle<R, Account>,
     account: Account,
     wirings: Wirings,
@@ -68,10 +68,10 @@ pub struct Engine<M, R: Real> {
     effects: Vec<Effect>,
 }
 
-impl<M: Automaton<R>, R: Real> Engine<M, R> {
+impl<R: Real> Engine<R> {
     /// Opens the store, and feeds a new machine with what is in it.
     pub fn open<S: LedgerStore>(
-        machine: M,
+        machine: Box<dyn Automaton<R>>,
         oracle: Oracle<R, S>,
         setup: Setup,
     ) -> Result<Self, EngineError> {
@@ -158,8 +158,8 @@ impl<M: Automaton<R>, R: Real> Engine<M, R> {
     }
 
     /// The algorithm.
-    pub fn machine(&self) -> &M {
-        &self.machine
+    pub fn machine(&self) -> &dyn Automaton<R> {
+        &*self.machine
     }
 
     /// Reads what is committed, from any thread.

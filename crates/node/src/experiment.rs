@@ -9,6 +9,7 @@ mod checked;
 mod data;
 mod fair;
 mod forecast;
+mod guarantees;
 mod learning;
 mod model;
 mod network;

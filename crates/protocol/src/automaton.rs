@@ -12,7 +12,7 @@ use crate::synchronous::{LinkNeeds, Synchronous};
 /// message of a node has a number, which increases; in rounds it is the round.
 pub trait Automaton<R: Real> {
     /// Whether it answers a message at once with one of its own.
-    const REACTS: bool;
+    fn reacts(&self) -> bool;
 
     /// Tells it what happened. What does not fit its state is ignored.
     fn handle(&mut self, input: Input<R>);
@@ -76,7 +76,9 @@ pub enum Timing {
 }
 
 impl<P: Synchronous<R>, R: Real> Automaton<R> for Machine<P, R> {
-    const REACTS: bool = false;
+    fn reacts(&self) -> bool {
+        false
+    }
 
     fn handle(&mut self, input: Input<R>) {
         Machine::handle(self, input);

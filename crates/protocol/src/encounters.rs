@@ -176,7 +176,9 @@ impl<R: Real> Encounters<R> {
 }
 
 impl<R: Real> Automaton<R> for Encounters<R> {
-    const REACTS: bool = true;
+    fn reacts(&self) -> bool {
+        true
+    }
 
     fn handle(&mut self, input: Input<R>) {
         match input {

@@ -6,10 +6,8 @@ use serde_json::{Value, json};
 use undertone_node::plan::{
     AlgorithmWord, DataPlan, NetworkPlan, NoisePlan, Plan, Precision, ScheduleWord, Variant,
 };
-use undertone_node::{Experiment, Oracle, Visitor, Wanted};
-use undertone_privacy::ledger::{Guarantee, Store};
-use undertone_protocol::Synchronous;
-use undertone_real::Real;
+use undertone_node::{Experiment, Wanted};
+use undertone_privacy::ledger::Guarantee;
 use undertone_sim::{Watch, run};
 
 use crate::output;
@@ -31,7 +29,7 @@ impl Explained {
     pub fn new(experiments: &[(Variant, Experiment)], library: &Library) -> Self {
         let (variant, experiment) = &experiments[0];
         let plan = experiment.plan().clone();
-        let promises = promises(experiment);
+        let promises = experiment.guarantees(experiment.plan().seed, Wanted::All).unwrap_or_default();
         let cost = cost(&plan, library);
         let runs = experiments.iter().map(|(_, e)| e.seeds().count()).sum::<usize>();
         let mut sentences = vec![network(&plan.network), data(&plan), algorithm(&plan)];
@@ -99,37 +97,6 @@ fn different(guarantees: &[Guarantee]) -> Vec<&Guarantee> {
         }
     }
     found
-}
-
-/// What every ledger will promise, before anything is debited.
-fn promises(experiment: &Experiment) -> Vec<Guarantee> {
-    match experiment.plan().run.precision {
-        Precision::F32 => promises_as::<f32>(experiment),
-        Precision::F64 => promises_as::<f64>(experiment),
-    }
-}
-
-fn promises_as<R: Real>(experiment: &Experiment) -> Vec<Guarantee> {
-    let seed = experiment.plan().seed;
-    if experiment.plan().algorithm.name == AlgorithmWord::Adp2Sgd {
-        let learners = experiment.learners::<R>(seed).unwrap_or_default();
-        return learners.iter().map(|learner| learner.oracle.guarantee()).collect();
-    }
-    experiment.assemble::<R, _>(seed, Wanted::All, Promises).unwrap_or_default()
-}
-
-struct Promises;
-
-impl<R: Real> Visitor<R> for Promises {
-    type Out = Vec<Guarantee>;
-
-    fn visit<P, S>(self, nodes: Vec<(P, Oracle<R, S>)>) -> Vec<Guarantee>
-    where
-        P: Synchronous<R> + Send + Sync + 'static,
-        S: Store + Send,
-    {
-        nodes.iter().map(|(_, oracle)| oracle.guarantee()).collect()
-    }
 }
 
 /// Bytes and seconds of a run, from a few rounds of it. They are without noise, which changes

@@ -15,8 +15,6 @@ use undertone_net::{
     Counters, Identity, Keep, Limits, Multiaddr, Options, Outcome, Phase, Rounds, Run, Setup,
     Status, hex, plan_hash,
 };
-use undertone_node::Wanted;
-use undertone_node::plan::Precision;
 
 use super::{hash, network, plan};
 use crate::output;
@@ -109,11 +107,7 @@ impl Node {
         let mut watch = |status: &Status| lines.tell(status);
         let run = Run { setup, options, watch: &mut watch };
         let Loaded { experiment, numbers } = loaded;
-        let wanted = Wanted::One { node, numbers };
-        let outcome = match signed.run.precision {
-            Precision::F32 => experiment.assemble::<f32, _>(signed.seed, wanted, run),
-            Precision::F64 => experiment.assemble::<f64, _>(signed.seed, wanted, run),
-        };
+        let outcome = run.node(&experiment, signed.run.precision, signed.seed, numbers);
         let outcome = outcome.map_err(|error| format!("{name}: {error}"))?;
         let outcome = outcome.map_err(|error| format!("node {node}: {error}"))?;
         let passed = outcome.status.phase == Phase::Finished;

@@ -9,8 +9,8 @@ use undertone_net::{
     Counters, Identity, Keep, Limits, Network, NetworkFile, Options, Rounds, Run, Setup, Status,
     hex, plan_hash,
 };
-use undertone_node::plan::{Plan, expand};
-use undertone_node::{Experiment, Wanted};
+use undertone_node::Experiment;
+use undertone_node::plan::{Plan, Precision, expand};
 
 use crate::{Clock, Measured};
 
@@ -73,8 +73,7 @@ fn start(
     let thread = std::thread::spawn(move || {
         let mut watch = |_: &Status| {};
         let run = Run { setup, options, watch: &mut watch };
-        let wanted = Wanted::One { node, numbers: None };
-        let outcome = experiment.assemble::<f64, _>(1, wanted, run).expect("a right plan");
+        let outcome = run.node(&experiment, Precision::F64, 1, None).expect("a right plan");
         outcome.expect("it runs to the end");
     });
     (counters, thread)

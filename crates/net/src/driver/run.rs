@@ -1,7 +1,8 @@
 //! From what an experiment puts together to a node that runs.
 
 use undertone_graph::NodeId;
-use undertone_node::{AssembleError, Oracle, Visitor};
+use undertone_node::plan::Precision;
+use undertone_node::{AssembleError, Experiment, Oracle, Visitor, Wanted};
 use undertone_privacy::ledger::Store as LedgerStore;
 use undertone_protocol::{Automaton, Encounters, Machine, PairwiseSgd, Synchronous};
 use undertone_real::Real;
@@ -30,7 +31,7 @@ impl<R: Real> Visitor<R> for Run<'_> {
         let (protocol, oracle) = nodes.pop().expect("one node was wanted");
         let Setup { node, n_rounds, rounds, .. } = &self.setup;
         let machine = Machine::new(protocol, NodeId(*node), *n_rounds, rounds.patience());
-        self.start(machine, oracle)
+        self.start(Box::new(machine), oracle)
     }
 
     fn visit_pairs<S>(
@@ -50,17 +51,33 @@ impl<R: Real> Visitor<R> for Run<'_> {
         };
         let others = wiring.around(node).hearers.to_vec();
         let n_nodes = wiring.graph.n_nodes();
-        Ok(self.start(Encounters::new(algorithm, node, others, n_nodes, seed), oracle))
+        let machine = Encounters::new(algorithm, node, others, n_nodes, seed);
+        Ok(self.start(Box::new(machine), oracle))
     }
 }
 
 impl Run<'_> {
-    fn start<M, R, S>(self, machine: M, oracle: Oracle<R, S>) -> Result<Outcome, NodeError>
-    where
-        M: Automaton<R>,
-        R: Real,
-        S: LedgerStore,
-    {
+    /// Runs one node of an experiment, in the precision of its plan. Machines are compiled here and
+    /// not where this is called; there is one engine for all.
+    pub fn node(
+        self,
+        experiment: &Experiment,
+        precision: Precision,
+        seed: u64,
+        numbers: Option<Vec<f64>>,
+    ) -> Result<Result<Outcome, NodeError>, AssembleError> {
+        let wanted = Wanted::One { node: self.setup.node, numbers };
+        match precision {
+            Precision::F32 => experiment.assemble::<f32, _>(seed, wanted, self),
+            Precision::F64 => experiment.assemble::<f64, _>(seed, wanted, self),
+        }
+    }
+
+    fn start<R: Real, S: LedgerStore>(
+        self,
+        machine: Box<dyn Automaton<R>>,
+        oracle: Oracle<R, S>,
+    ) -> Result<Outcome, NodeError> {
         let setup = self.setup.clone();
         let engine = Engine::open(machine, oracle, self.setup)?;
         drive(engine, &setup, self.options, self.watch)

@@ -47,7 +47,7 @@ impl Kept {
     }
 }
 
-impl<M: Automaton<R>, R: Real> Engine<M, R> {
+impl<R: Real> Engine<R> {
     /// The checkpoint is durable with the message that follows, in the same transaction; until then
     /// nothing is forgotten. An oracle that remembers has state that may be secret and is not
     /// written down: its node keeps all messages.

@@ -18,7 +18,7 @@ pub enum Heard {
     Refused(Refusal),
 }
 
-impl<M: Automaton<R>, R: Real> Engine<M, R> {
+impl<R: Real> Engine<R> {
     /// A peer has sent a message.
     pub fn hear(
         &mut self,
@@ -55,7 +55,7 @@ impl<M: Automaton<R>, R: Real> Engine<M, R> {
             }
             Timing::Early => return Ok(Heard::Early),
             // What it says in reply is a release, too: not before enough witnesses have spoken.
-            Timing::Due if M::REACTS && !self.is_cleared() => return Ok(Heard::Early),
+            Timing::Due if self.machine.reacts() && !self.is_cleared() => return Ok(Heard::Early),
             Timing::Due => {}
         }
         let message = match wire::decode::<R>(payload, self.machine.shape()) {

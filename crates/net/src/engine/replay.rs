@@ -3,7 +3,7 @@
 use super::*;
 use crate::statement::digest;
 
-impl<M: Automaton<R>, R: Real> Engine<M, R> {
+impl<R: Real> Engine<R> {
     pub(super) fn is_replaying(&self) -> bool {
         self.fed < self.store.events()
     }

@@ -52,7 +52,7 @@ impl Town {
         node: u32,
         protocol: P,
         value: f64,
-    ) -> Result<Engine<Machine<P, f64>, f64>, EngineError> {
+    ) -> Result<Engine<f64>, EngineError> {
         let vector = PrivateVector::new(vec![value], Bound::Box { radius: 1.0 }, 1);
         let budget =
             Budget { epsilon: Epsilon::new(1.0).unwrap(), delta: Delta::new(1e-5).unwrap() };
@@ -62,7 +62,7 @@ impl Town {
         let oracle =
             Oracle::open(node, private, event, budget, Key::from_seed(0), Vec::new()).unwrap();
         let machine = Machine::new(protocol, NodeId(node), ROUNDS, self.rounds.patience());
-        Engine::open(machine, oracle, self.setup(node))
+        Engine::open(Box::new(machine), oracle, self.setup(node))
     }
 
     fn setup(&self, node: u32) -> Setup {
@@ -81,11 +81,11 @@ impl Town {
         }
     }
 
-    fn push_sum(&self, node: u32) -> Result<Engine<Machine<PushSum<f64>, f64>, f64>, EngineError> {
+    fn push_sum(&self, node: u32) -> Result<Engine<f64>, EngineError> {
         self.open(node, PushSum::new(1), 0.1 * f64::from(node))
     }
 
-    fn all(&self) -> Vec<Engine<Machine<PushSum<f64>, f64>, f64>> {
+    fn all(&self) -> Vec<Engine<f64>> {
         (0..self.keys.len() as u32).map(|node| self.push_sum(node).unwrap()).collect()
     }
 }
@@ -94,7 +94,7 @@ fn forever() -> Rounds {
     Rounds { deadline: None, quorum: 1.0, witnesses: None }
 }
 
-fn hello<M: Automaton<f64>>(from: &Engine<M, f64>, to: u32) -> Hello {
+fn hello(from: &Engine<f64>, to: u32) -> Hello {
     let seen = from.reader().newest(to).unwrap();
     Hello {
         version: VERSION,
@@ -107,7 +107,7 @@ fn hello<M: Automaton<f64>>(from: &Engine<M, f64>, to: u32) -> Hello {
     }
 }
 
-fn greet<M: Automaton<f64>>(engines: &mut [Engine<M, f64>]) -> Result<(), EngineError> {
+fn greet(engines: &mut [Engine<f64>]) -> Result<(), EngineError> {
     for a in 0..engines.len() {
         for b in 0..engines.len() {
             if a != b {
@@ -120,7 +120,7 @@ fn greet<M: Automaton<f64>>(engines: &mut [Engine<M, f64>]) -> Result<(), Engine
 }
 
 /// Carries every promised message to its hearers once, as a new connection would.
-fn carry<M: Automaton<f64>>(engines: &mut [Engine<M, f64>]) {
+fn carry(engines: &mut [Engine<f64>]) {
     for from in 0..engines.len() {
         for to in 0..engines.len() {
             let mut cursor = hello(&engines[to], from as u32).have;
@@ -137,8 +137,8 @@ fn carry<M: Automaton<f64>>(engines: &mut [Engine<M, f64>]) {
     }
 }
 
-fn estimates<M: Automaton<f64>>(engines: &[Engine<M, f64>]) -> Vec<u64> {
-    let of = |engine: &Engine<M, f64>| {
+fn estimates(engines: &[Engine<f64>]) -> Vec<u64> {
+    let of = |engine: &Engine<f64>| {
         let mut out = [0.0];
         engine.machine().estimate(&mut out);
         out[0].to_bits()
@@ -146,7 +146,7 @@ fn estimates<M: Automaton<f64>>(engines: &[Engine<M, f64>]) -> Vec<u64> {
     engines.iter().map(of).collect()
 }
 
-fn finish<M: Automaton<f64>>(engines: &mut [Engine<M, f64>]) {
+fn finish(engines: &mut [Engine<f64>]) {
     for _ in 0..3 * ROUNDS {
         carry(engines);
     }

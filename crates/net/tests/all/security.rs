@@ -16,8 +16,8 @@ use undertone_net::{
     Counters, Identity, Keep, Limits, Network, NetworkFile, NodeError, Options, Outcome, Phase,
     Rounds, Run, STATEMENT, Setup, Statement, Status, hex, plan_hash,
 };
-use undertone_node::plan::{Plan, expand};
-use undertone_node::{Experiment, Wanted};
+use undertone_node::Experiment;
+use undertone_node::plan::{Plan, Precision, expand};
 
 const N: u32 = 3;
 
@@ -95,8 +95,7 @@ impl Town {
         let thread = std::thread::spawn(move || {
             let mut watch = |_: &Status| {};
             let run = Run { setup, options, watch: &mut watch };
-            let wanted = Wanted::One { node, numbers: None };
-            experiment.assemble::<f64, _>(1, wanted, run).unwrap()
+            run.node(&experiment, Precision::F64, 1, None).unwrap()
         });
         (counters, thread)
     }

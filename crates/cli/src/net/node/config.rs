@@ -5,11 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use undertone_node::plan::{DataPlan, Plan, Precision, Variant};
-use undertone_node::{AssembleError, Experiment, Oracle, Visitor, Wanted};
-use undertone_privacy::ledger::{Guarantee, Store};
-use undertone_protocol::{PairwiseSgd, Synchronous};
-use undertone_real::Real;
+use undertone_node::plan::{DataPlan, Plan, Variant};
+use undertone_node::{Experiment, Wanted};
 
 use crate::net::read;
 use crate::run::file::{PlanFile, place};
@@ -110,11 +107,9 @@ impl Config {
     pub fn check_budget(&self, loaded: &Loaded, seed: u64, node: u32) -> Result<(), String> {
         let Some(Budget { epsilon, delta }) = self.budget else { return Ok(()) };
         let Loaded { experiment, numbers } = loaded;
-        let found = match experiment.plan().run.precision {
-            Precision::F32 => promise::<f32>(experiment, seed, node, numbers.clone()),
-            Precision::F64 => promise::<f64>(experiment, seed, node, numbers.clone()),
-        };
-        let promise = found.map_err(|error| error.to_string())?;
+        let wanted = Wanted::One { node, numbers: numbers.clone() };
+        let promises = experiment.guarantees(seed, wanted).map_err(|error| error.to_string())?;
+        let promise = promises.first().expect("of one node");
         if promise.epsilon.get() <= epsilon && promise.delta.get() <= delta {
             return Ok(());
         }
@@ -124,36 +119,6 @@ impl Config {
             promise.epsilon, promise.delta
         ))
     }
-}
-
-struct Promise;
-
-impl<R: Real> Visitor<R> for Promise {
-    type Out = Guarantee;
-    fn visit<P, S>(self, nodes: Vec<(P, Oracle<R, S>)>) -> Guarantee
-    where
-        P: Synchronous<R> + Send + Sync + 'static,
-        S: Store + Send,
-    {
-        nodes[0].1.guarantee()
-    }
-
-    fn visit_pairs<S: Store + Send>(
-        self,
-        nodes: Vec<(PairwiseSgd<R>, Oracle<R, S>)>,
-        _seed: u64,
-    ) -> Result<Guarantee, AssembleError> {
-        Ok(nodes[0].1.guarantee())
-    }
-}
-
-fn promise<R: Real>(
-    experiment: &Experiment,
-    seed: u64,
-    node: u32,
-    numbers: Option<Vec<f64>>,
-) -> Result<Guarantee, AssembleError> {
-    experiment.assemble::<R, _>(seed, Wanted::One { node, numbers }, Promise)
 }
 
 /// The numbers of a node that averages: one record a line, as many as the plan says.

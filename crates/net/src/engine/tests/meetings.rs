@@ -8,7 +8,7 @@ use undertone_protocol::{Encounters, PairwiseSgd, StepSize, Steps};
 use super::*;
 use crate::store::{audit, compare};
 
-type Meeting = Engine<Encounters<f64>, f64>;
+type Meeting = Engine<f64>;
 
 const NODES: u32 = 3;
 
@@ -33,7 +33,7 @@ impl Town {
         let algorithm = PairwiseSgd::new(&experiment.initial::<f64>(1), steps);
         let others = (0..NODES).filter(|other| *other != node).map(NodeId).collect();
         let machine = Encounters::new(algorithm, NodeId(node), others, NODES, 1);
-        Engine::open(machine, learner.oracle, self.setup(node))
+        Engine::open(Box::new(machine), learner.oracle, self.setup(node))
     }
 }
 
