@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use undertone_node::plan::{
-    AlgorithmWord, DataPlan, NetworkPlan, NoisePlan, Plan, Precision, ScheduleWord, Variant,
+    AlgorithmWord, DataPlan, NetworkPlan, NoisePlan, Plan, ScheduleWord, Variant,
 };
 use undertone_node::{Experiment, Wanted};
 use undertone_privacy::ledger::Guarantee;
@@ -29,7 +29,8 @@ impl Explained {
     pub fn new(experiments: &[(Variant, Experiment)], library: &Library) -> Self {
         let (variant, experiment) = &experiments[0];
         let plan = experiment.plan().clone();
-        let promises = experiment.guarantees(experiment.plan().seed, Wanted::All).unwrap_or_default();
+        let promises =
+            experiment.guarantees(experiment.plan().seed, Wanted::All).unwrap_or_default();
         let cost = cost(&plan, library);
         let runs = experiments.iter().map(|(_, e)| e.seeds().count()).sum::<usize>();
         let mut sentences = vec![network(&plan.network), data(&plan), algorithm(&plan)];
