@@ -7,7 +7,7 @@ use crate::statement::digest;
 /// are fed to the machine again after a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
-    /// Bytes of messages; also at least [`STATES`] times as many as the state has.
+    /// Bytes of messages; also at least a few times as many as the state has.
     pub bytes: usize,
     /// Rounds.
     pub rounds: u64,
