@@ -63,7 +63,7 @@ fn two_hundred_kills_of_a_training() {
 #[test]
 #[ignore = "long; cargo xtask test --net"]
 fn fifty_kills_of_nodes_that_meet() {
-    let (nodes, activations) = (8, 400);
+    let (nodes, activations) = (8, 1200);
     let (town, outcomes, seconds) = killed("kills-meetings", &meetings(nodes, activations), 50);
     for outcome in &outcomes {
         assert_eq!(outcome["guarantee"]["debits"], activations);
