@@ -152,9 +152,10 @@ impl Spread {
         let squares = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>();
         let deviation = match values.len() {
             0 | 1 => None,
+            _ if !squares.is_finite() => None,
             // The mean of equal values may be another one by rounding.
             _ if least == most => Some(0.0),
-            _ => Some((squares / (n - 1.0)).sqrt()).filter(|d| d.is_finite()),
+            _ => Some((squares / (n - 1.0)).sqrt()),
         };
         // Of values that are no numbers the mean says it all, and rounding may put it outside.
         Self { mean, least: least.min(mean), most: most.max(mean), deviation }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use serde_json::{Value, json};
-use undertone_report::{Report, compare};
+use undertone_report::{Report, Spread, compare};
 
 const HOSTILE: &str = "<script>alert(\"1\")</script>&'\u{7}";
 
@@ -230,4 +230,15 @@ fn a_comparison_says_what_differs_and_warns_of_other_terms() {
     assert!(page.contains("<section id=\"settings\">") && page.contains(">run.rounds</th>"));
     // One run has nothing to be warned of but its own bare variant.
     assert_eq!(compare(&[first]).warnings.len(), 1);
+}
+
+#[test]
+fn a_value_has_the_deviation_of_its_repetitions() {
+    let said = |values: &[f64]| Spread::of(values).to_string();
+    // The root of (0.05^2 + 0.05^2)/(2 - 1).
+    assert_eq!(said(&[0.8, 0.9]), "0.85 (0.071)");
+    assert_eq!(said(&[0.1, 0.1, 0.1]), "0.1 (0)");
+    assert_eq!(said(&[0.8]), "0.8");
+    let wrong = Spread::of(&[0.8, f64::NAN]);
+    assert!(wrong.mean.is_nan() && wrong.deviation.is_none());
 }
