@@ -133,6 +133,9 @@ fn a_network_by_hand() {
     network(&["sign", "--key", "0.key"]);
     refused(&folder, &["network", "check", "plan.toml"], &["node 1 has not signed"]);
     refused(&folder, &["node", "--config", "0.toml"], &["node 1 has not signed"]);
+    let by_part = ["node", "--config", "0.toml", "--log", "warn,undertone_net=debug"];
+    refused(&folder, &by_part, &["node 1 has not signed"]);
+    refused(&folder, &["node", "--log", "undertone_net=loud"], &["--log", "undertone_net=loud"]);
     network(&["sign", "--key", "1.key"]);
     network(&["check", "plan.toml"]);
     let run = || {

@@ -5,37 +5,16 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
+use undertone_node::plan::AlgorithmWord;
 
 use crate::support::{folder, json, refused, text, undertone};
 
-const ALL: [&str; 26] = [
-    "admm",
-    "adp2-sgd",
-    "dp2-sgd",
-    "dsgd",
-    "dvp",
-    "gossip",
-    "ipp-admm",
-    "m-admm",
-    "mr-admm",
-    "pp-admm",
-    "pr-admm-iteration",
-    "pr-admm-periodic",
-    "priv-sgp",
-    "priv-sgp-vr",
-    "private-mr-admm",
-    "private-r-admm",
-    "push-sum",
-    "q-dpsgd-1",
-    "q-dpsgd-2",
-    "r-admm",
-    "running-sum",
-    "sdm",
-    "sparse-push-sum",
-    "surplus",
-    "surplus-gradient",
-    "two-stage",
-];
+/// All algorithms, as the alphabet has them.
+fn algorithms() -> Vec<&'static str> {
+    let mut names = AlgorithmWord::ALL.map(|word| word.facts().name).to_vec();
+    names.sort_unstable();
+    names
+}
 
 #[test]
 fn the_quickstart_convinces_and_leaves_what_it_says() {
@@ -135,7 +114,7 @@ fn models(folder: &Path, model: &str) {
 #[test]
 fn there_is_a_plan_for_every_algorithm_that_checks_and_runs() {
     let folder = folder("new_plans");
-    for name in ALL {
+    for name in algorithms() {
         let file = format!("{name}.toml");
         text(&folder, &["new", name, "--out", &file]);
         // Noise that is given takes no time to find; two-stage has ten steps.
@@ -155,7 +134,10 @@ fn there_is_a_plan_for_every_algorithm_that_checks_and_runs() {
         assert_eq!(variant["epsilon"].is_null(), open, "{name}: {}", variant["epsilon"]);
     }
     let list = text(&folder, &["new", "--list"]);
-    assert!(ALL.iter().all(|name| list.lines().any(|line| line.starts_with(name))), "{list}");
+    assert!(
+        algorithms().iter().all(|name| list.lines().any(|line| line.starts_with(name))),
+        "{list}"
+    );
     refused(&folder, &["new", "priv-spg"], &["no algorithm `priv-spg`", "`priv-sgp`"]);
     refused(&folder, &["new", "admm", "--out", "admm.toml"], &["is there already", "--force"]);
     refused(&folder, &["new"], &["--list"]);
@@ -354,7 +336,7 @@ fn algorithms_schema_completions_and_manual() {
     let all = json(&folder, &["algorithms", "--json"]);
     let names: Vec<&str> =
         all.as_array().unwrap().iter().map(|facts| facts["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ALL);
+    assert_eq!(names, algorithms());
     let facts = text(&folder, &["algorithms", "priv-sgp-vr"]);
     assert!(facts.contains("003 Theorem 2: unsound"), "{facts}");
     assert!(text(&folder, &["algorithms"]).contains("two-stage"));
