@@ -233,27 +233,44 @@ fn unit(row: &mut [f64], signed: bool) {
 
 /// The most that climbing from random pairs finds, as a share of the sensitivity.
 fn attained(statistics: &Statistics, signed: bool, source: &mut Source) -> f64 {
-    let mean_inside =
-        matches!(statistics.coefficients, Coefficients::Printed | Coefficients::Shifted { .. });
-    let others = if mean_inside { 110 } else { 0 };
-    let mut most: f64 = 0.0;
-    for bits in 0..32 {
-        let (mut at, mut size) = (Attack::start(source, statistics.features(), signed, bits), 0.5);
-        let mut value = at.moved(statistics, others);
-        for _ in 0..STEPS {
-            let next = at.step(source, size, signed);
-            let found = next.moved(statistics, others);
-            size = if found > value { size * 1.3 } else { (size * 0.97).max(1e-3) };
-            if found > value {
-                (at, value) = (next, found);
-            }
-        }
-        most = most.max(value);
-    }
-    most / statistics.sensitivity()
+    // A mean of groups moves the most where there are many records.
+    let [few, many] = match statistics.coefficients {
+        Coefficients::Printed | Coefficients::Shifted { .. } => [20, 250],
+        _ => [0, 0],
+    };
+    let mut starts: Vec<_> = (0..32)
+        .map(|bits| {
+            let start = Attack::start(source, statistics.features(), signed, bits);
+            climb(start, statistics, signed, few, 100, source)
+        })
+        .collect();
+    starts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let climbed = starts.into_iter().take(6).map(|(start, _)| {
+        let (end, _) = climb(start, statistics, signed, few, 1000, source);
+        end.moved(statistics, many)
+    });
+    climbed.fold(0.0, f64::max) / statistics.sensitivity()
 }
 
-const STEPS: usize = 250;
+fn climb(
+    mut at: Attack,
+    statistics: &Statistics,
+    signed: bool,
+    others: usize,
+    steps: usize,
+    source: &mut Source,
+) -> (Attack, f64) {
+    let (mut value, mut size) = (at.moved(statistics, others), 0.5);
+    for _ in 0..steps {
+        let next = at.step(source, size, signed);
+        let found = next.moved(statistics, others);
+        size = if found > value { size * 1.3 } else { (size * 0.97).max(1e-3) };
+        if found > value {
+            (at, value) = (next, found);
+        }
+    }
+    (at, value)
+}
 
 #[test]
 fn climbing_attains_every_sensitivity_that_is_exact() {
@@ -271,17 +288,18 @@ fn climbing_attains_every_sensitivity_that_is_exact() {
 }
 
 #[test]
-fn climbing_comes_close_to_the_bounds_of_the_l1_norm() {
+fn climbing_attains_every_sensitivity_of_the_l1_norm() {
     let mut source = Source::new(9, 0);
-    let least = [[0.99, 0.99], [0.99, 0.99], [0.99, 0.98], [0.9, 0.9]];
-    for (coefficients, least) in ALL.into_iter().zip(least) {
-        for (signed, least) in [false, true].into_iter().zip(least) {
-            let mut statistics = Statistics::new(4, coefficients, Norm::L1);
+    let shifted = [0.2, 0.4, 3.0].map(|weight| Coefficients::Shifted { weight });
+    for coefficients in ALL.into_iter().chain(shifted) {
+        for (signed, features) in [(false, 2), (false, 4), (true, 4)] {
+            let mut statistics = Statistics::new(features, coefficients, Norm::L1);
             if signed {
                 statistics = statistics.signed();
             }
             let share = attained(&statistics, signed, &mut source);
-            assert!((least..=1.0 + 1e-9).contains(&share), "{coefficients:?} {signed}: {share}");
+            let case = format!("{coefficients:?} {signed} {features}");
+            assert!((0.99..=1.0 + 1e-9).contains(&share), "{case}: {share}");
         }
     }
 }
@@ -304,4 +322,24 @@ fn weights_save_noise() {
     assert!((plain.sensitivity() - 5.015_422_69).abs() < 1e-8);
     let fair = Statistics::new(13, Coefficients::Covariance, Norm::L1);
     assert!((fair.sensitivity() - 9.537_282_32).abs() < 1e-8);
+}
+
+#[test]
+fn shifts_of_thirteen_features_are_near_what_another_program_found() {
+    // Weight; the most by ascent along gradients from 1500 pairs, features not negative and signed.
+    let found = [
+        (0.1, 5.3306, 5.7135),
+        (0.2, 5.6706, 6.4139),
+        (0.3, 6.0112, 7.1164),
+        (0.4, 6.4440, 7.8208),
+        (0.5, 6.8781, 8.5267),
+        (1.0, 9.2845, 12.0843),
+        (2.0, 14.3778, 19.2460),
+    ];
+    for (weight, least, signed) in found {
+        let statistics = Statistics::new(13, Coefficients::Shifted { weight }, Norm::L1);
+        let near = |value: f64, found: f64| (-1e-4..0.005 * found).contains(&(value - found));
+        assert!(near(statistics.sensitivity(), least), "{weight}");
+        assert!(near(statistics.signed().sensitivity(), signed), "{weight}, signed");
+    }
 }

@@ -9,6 +9,13 @@ pub(super) struct Slopes {
     pub(super) after: [f64; 2],
 }
 
+impl Slopes {
+    /// The same wherever.
+    pub(super) fn even(both: [f64; 2]) -> Self {
+        Self { before: both, after: both }
+    }
+}
+
 /// So many features are searched through; the time doubles with each.
 const MOST: usize = 14;
 
@@ -29,48 +36,132 @@ const MOST: usize = 14;
 ///
 /// For records without negative features that is an upper bound; search finds it attained.
 pub(super) fn greatest(features: usize, slopes: Slopes) -> Option<f64> {
-    if !(1..=MOST).contains(&features) {
-        return None;
-    }
-    let mut most = 0.0;
-    // Where one half after the other is the worst, as it turns out, others are dismissed at once.
-    let mut prices = [f64::INFINITY; 2];
+    let mut search = Search::new(features)?;
+    // One half after the other is the worst, as it turns out; others are dismissed at once.
     let halves = (0..features).map(|k| (1_u32 << k) - 1).flat_map(|b| [b, !b]);
     for signs in halves.chain(0..1 << features) {
-        let sides = [1.0, -1.0].map(|side| Chain::new(features, signs, side, &slopes));
-        let bound = |prices: [f64; 2]| sides[0].bound(prices[0]) + sides[1].bound(prices[1]);
-        if bound(prices) <= most {
-            continue;
+        let mut sides = [Chain::default(), Chain::default()];
+        for sign in signs_of(signs, features) {
+            let slopes = if sign > 0.0 { slopes.before } else { slopes.after };
+            sides[0].add(1.0, sign, slopes[0]);
+            sides[1].add(1.0, -sign, slopes[1]);
         }
-        let best = [sides[0].best_price(), sides[1].best_price()];
-        if bound(best) > most {
-            (most, prices) = (bound(best), best);
+        search.offer(&sides, 0.0);
+    }
+    Some(search.found())
+}
+
+/// The same with the sizes of `p x + q x'` in place of slopes, for `p > q > 0`.
+///
+/// # Guarantee
+///
+/// With `s` and `e` as above, `p x + q x'` is negative where `r < -(p + q)/(p - q)`: among the
+/// first in the order of sizes, at those with a negative sign.
+pub(super) fn weighed(features: usize, [p, q]: [f64; 2]) -> Option<f64> {
+    let mut search = Search::new(features)?;
+    for signs in 0..1 << features {
+        let negative = (0..features).filter(|k| signs >> k & 1 == 0).map(|k| k + 1);
+        for turned in std::iter::once(0).chain(negative) {
+            let mut sides = [Chain::default(), Chain::default()];
+            for (k, sign) in signs_of(signs, features).enumerate() {
+                let side = if sign < 0.0 && k < turned { -1.0 } else { 1.0 };
+                sides[0].add(1.0, sign, side * p);
+                sides[1].add(1.0, -sign, side * q);
+            }
+            search.offer(&sides, 0.0);
         }
     }
-    Some(most * (1.0 + 1e-12))
+    Some(search.found())
+}
+
+/// The same with the sizes of `w o - p x - q x'` and of `w o - p x + q x'` in place of slopes,
+/// where no record has negative features and `o` is one, too.
+///
+/// # Guarantee
+///
+/// Let `K` be the `k` features where such a sum is positive. `o` adds at most `w sqrt k` there, and
+/// nothing elsewhere. With a length of `sin f` in `K`, `x` adds to the sizes of entries at most
+/// `|x_K|_1 (2 |x_R|_1 + |x_K|_1)/8`, so `sqrt(k) sin f sqrt(4 d - 3 k)/8`, and costs `p |x_K|_1`.
+/// If that is no gain, `x` is zero in `K` and `r_i = -1`: `K` comes first, the rest is as above. If
+/// it is one of `g sin f`, the rest of `x` has the length `cos f`, and at the price `l` of a square
+/// both together are worth `g sin f - l sin^2 f <= g^2/(4 l)` more.
+///
+/// Where the slope of `x'` is negative, some of it may be forgiven, since `x'` is not: what is left
+/// has `x'` zero there if it is even on all other features. Search comes within 0.2 % of that.
+pub(super) fn opposed(features: usize, w: f64, [p, q]: [f64; 2]) -> Option<f64> {
+    let mut search = Search::new(features)?;
+    for within in 0..=features {
+        let [inside, outside] = [within, features - within].map(|count| count as f64);
+        let gain = inside.sqrt() * ((4.0 * outside + inside).sqrt() / 8.0 - p).max(0.0);
+        let forgiven = |others: f64| -q.min(others.sqrt() / 4.0);
+        for slopes in [[forgiven(outside), q], [q, forgiven(inside)]] {
+            for signs in 0..1 << (features - within) {
+                let mut sides = [Chain::default(), Chain::default()];
+                sides[0].aside = gain;
+                sides[1].add(inside, 1.0, slopes[0]);
+                for sign in signs_of(signs, features - within) {
+                    sides[0].add(1.0, sign, p);
+                    sides[1].add(1.0, -sign, slopes[1]);
+                }
+                search.offer(&sides, w * inside.sqrt());
+            }
+        }
+    }
+    Some(search.found())
+}
+
+fn signs_of(bits: u32, features: usize) -> impl Iterator<Item = f64> {
+    (0..features).map(move |k| if bits >> k & 1 == 1 { 1.0 } else { -1.0 })
+}
+
+/// The most of all pairs of chains so far.
+struct Search {
+    most: f64,
+    /// The best ones of the pair that has it: what is no more with these is not looked at.
+    prices: [f64; 2],
+}
+
+impl Search {
+    fn new(features: usize) -> Option<Self> {
+        let start = Self { most: 0.0, prices: [f64::INFINITY; 2] };
+        (1..=MOST).contains(&features).then_some(start)
+    }
+
+    fn offer(&mut self, sides: &[Chain; 2], more: f64) {
+        let bound = |prices: [f64; 2]| {
+            let [before, after] = [0, 1].map(|side| sides[side].bound(prices[side]));
+            before + after + more
+        };
+        if bound(self.prices) <= self.most {
+            return;
+        }
+        let best = [sides[0].best_price(), sides[1].best_price()];
+        if bound(best) > self.most {
+            (self.most, self.prices) = (bound(best), best);
+        }
+    }
+
+    fn found(self) -> f64 {
+        self.most * (1.0 + 1e-12)
+    }
 }
 
 /// `slopes x + x S x/8` with the signs of `S` of one side.
+#[derive(Default)]
 struct Chain {
     /// Rows of features with the same sign, outermost first: how many, sign, slope.
     rows: Vec<(f64, f64, f64)>,
+    /// What a length in none of them adds.
+    aside: f64,
 }
 
 impl Chain {
-    fn new(features: usize, signs: u32, side: f64, slopes: &Slopes) -> Self {
-        let mut rows: Vec<(f64, f64, f64)> = Vec::with_capacity(features);
-        let of = usize::from(side < 0.0);
-        for k in 0..features {
-            let (sign, slope) = match signs >> k & 1 == 1 {
-                true => (side, slopes.before[of]),
-                false => (-side, slopes.after[of]),
-            };
-            match rows.last_mut() {
-                Some(last) if last.1 == sign => last.0 += 1.0,
-                _ => rows.push((1.0, sign, slope)),
-            }
+    fn add(&mut self, count: f64, sign: f64, slope: f64) {
+        match self.rows.last_mut() {
+            Some(last) if (last.1, last.2) == (sign, slope) => last.0 += count,
+            _ if count > 0.0 => self.rows.push((count, sign, slope)),
+            _ => {}
         }
-        Self { rows }
     }
 
     /// The price plus the greatest value of the chain where a square costs that: no less than the
@@ -98,9 +189,11 @@ impl Chain {
                 }
             });
         }
+        let aside = self.aside * self.aside / (4.0 * price);
         match inner {
-            Some([a, b, c]) if a < 0.0 => price + c - b * b / (4.0 * a),
-            _ => f64::INFINITY,
+            None => price + aside,
+            Some([a, b, c]) if a < 0.0 => price + c - b * b / (4.0 * a) + aside,
+            Some(_) => f64::INFINITY,
         }
     }
 
@@ -108,7 +201,8 @@ impl Chain {
     fn best_price(&self) -> f64 {
         let features: f64 = self.rows.iter().map(|row| row.0).sum();
         let steepest = self.rows.iter().map(|row| row.2.abs()).fold(0.0, f64::max);
-        let (mut low, mut high) = (0.0, features / 8.0 + steepest * features.sqrt() + 1e-9);
+        let (mut low, mut high) =
+            (0.0, features / 8.0 + steepest * features.sqrt() + self.aside + 1e-9);
         for _ in 0..60 {
             let [left, right] = [0.382, 0.618].map(|share| low + share * (high - low));
             if self.bound(left) < self.bound(right) {
