@@ -98,6 +98,9 @@ const TARGETS: &[Target] = &[
         "jax_factored_priv_sgp_vr_50_mlp_784_50_10_b1_j1200_1t",
         10.0,
     ),
+    target("priv_sgp_16_mlp_784_50_10_b1_1t", "gossipy_priv_sgp_16_mlp_784_50_10_b1_1t", 20.0),
+    target("priv_sgp_100_mlp_784_50_10_b1_1t", "gossipy_priv_sgp_100_mlp_784_50_10_b1_1t", 20.0),
+    target("priv_sgp_1000_logistic_105_b1_1t", "gossipy_priv_sgp_1000_logistic_105_b1_1t", 20.0),
     target("resnet18_b8_memory", "opacus_resnet18_b8_memory", 10.0),
 ];
 

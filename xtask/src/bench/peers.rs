@@ -36,6 +36,7 @@ const PEERS: &[Peer] = &[
     peer("descent_numpy", &["numpy", "mkl_random"], "numpy"),
     peer("descent_torch", &["torch"], "torch"),
     peer("descent_jax", &["jax"], "jax"),
+    peer("gossipy", &["gossipy-dfl==0.0.1", "torchvision", "torch"], "gossipy.simul"),
     peer("opacus", &["opacus==1.6.0"], "opacus"),
     peer("opacus_memory", &["opacus==1.6.0"], "opacus"),
 ];

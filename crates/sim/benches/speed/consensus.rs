@@ -1,10 +1,7 @@
-//! Speed of averaging, one JSON line each. The number of threads is in the name: as many as the
-//! process may use, so pin it to one core for figures of one thread.
-//! An argument selects the lines whose name contains it.
+//! Averaging.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use cpu_time::ProcessTime;
 use rayon::prelude::*;
 use undertone_graph::{Family, Schedule};
 use undertone_privacy::release::Released;
@@ -13,7 +10,9 @@ use undertone_protocol::{
 };
 use undertone_sim::lockstep::Lockstep;
 
-fn main() {
+use super::{median, peak_memory, report, wanted};
+
+pub(super) fn all() {
     sparse_push_sum();
     large_push_sum();
     cost_per_node();
@@ -26,20 +25,18 @@ fn sparse_push_sum() {
     let Some(name) = wanted("sparse_push_sum_1000x64") else { return };
     let family = Family::InRegular { nodes: 1000, degree: 10, connected: false };
     let topology = Topology::new(Schedule::PerRound { family, seed: 1 });
-    let mut runs: Vec<(Duration, Duration)> = Vec::new();
-    for _ in 0..11 {
+    let prepare = || {
         let node = |_| SparsePushSum::<f32>::new(64, Sparsity::Half, 1);
-        let mut nodes = Lockstep::new(started((0..1000).map(node).collect()));
-        let mut wirings = Wirings::new(topology.clone(), 1);
-        let (wall, processor) = (Instant::now(), ProcessTime::now());
-        nodes.advance(ITERATIONS.into(), &mut wirings).expect("in-degree 10 of 1,000 nodes");
-        runs.push((wall.elapsed(), processor.elapsed()));
-        assert!(worst_error(nodes.nodes()) < 1e-5, "the mean is not reached");
-    }
-    runs.sort_unstable();
-    let (wall, processor) = runs[runs.len() / 2];
-    // On one core the processor's time is what counts: others may be using it too.
-    let time = if rayon::current_num_threads() == 1 { processor } else { wall };
+        let nodes = Lockstep::new(started((0..1000).map(node).collect()));
+        (nodes, Wirings::new(topology.clone(), 1))
+    };
+    let work = |(nodes, wirings): &mut (Lockstep<SparsePushSum<f32>, f32>, Wirings)| {
+        nodes.advance(ITERATIONS.into(), wirings).expect("in-degree 10 of 1,000 nodes");
+    };
+    let mut first = prepare();
+    work(&mut first);
+    assert!(worst_error(first.0.nodes()) < 1e-5, "the mean is not reached");
+    let time = median(11, prepare, work);
     let rate = f64::from(ITERATIONS) / time.as_secs_f64();
     report(&name, "iterations/s", rate, "median of 11");
 }
@@ -134,23 +131,4 @@ fn bandwidth() -> f64 {
     }
     assert_eq!(a[LENGTH / 2], 7.0);
     3.0 * 4.0 * LENGTH as f64 / best / 1e9
-}
-
-/// The most memory that this process had at any time, in bytes; zero where that is not told.
-fn peak_memory() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
-    kilobytes.unwrap_or(0.0) * 1024.0
-}
-
-/// The full name of a line, if it is asked for.
-fn wanted(name: &str) -> Option<String> {
-    let mut parts = std::env::args().skip(1).filter(|argument| !argument.starts_with('-'));
-    let left_out = parts.next().is_some_and(|part| !name.contains(&part));
-    (!left_out).then(|| format!("{name}_{}t", rayon::current_num_threads()))
-}
-
-fn report(name: &str, unit: &str, value: f64, note: &str) {
-    println!(r#"{{"name":"{name}","unit":"{unit}","value":{value},"note":"{note}"}}"#);
 }

@@ -1,12 +1,8 @@
-//! Speed of private ADMM, one JSON line each: whole runs a second, with local minima that are
-//! certified to 1e-8, noise, ledgers and messages, and without looks at the result. The number of
-//! threads is in the name: as many as the process may use, so pin it to one core for figures of one
-//! thread. An argument selects the lines whose name contains it.
+//! Private ADMM: whole runs a second, with local minima that are certified to 1e-8, noise, ledgers
+//! and messages, and without looks at the result.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use cpu_time::ProcessTime;
 use serde_json::json;
 use undertone_model::Dataset;
 use undertone_model::dataset::{Features, Targets};
@@ -15,10 +11,12 @@ use undertone_node::{Examples, Experiment, Minimiser, Records};
 use undertone_protocol::Wirings;
 use undertone_sim::lockstep::Lockstep;
 
+use super::{median, report, wanted};
+
 const RUNS: usize = 5;
 const WIDTH: usize = 105;
 
-fn main() {
+pub(super) fn all() {
     for (name, nodes, each, rounds, family) in [
         ("admm_5_d105_m8000_t50", 5, 8000, 50, "complete"),
         // The same records in all at ten and a hundred times as many nodes.
@@ -26,7 +24,7 @@ fn main() {
         ("admm_500_d105_m80_t50", 500, 80, 50, "ring"),
     ] {
         let Some(name) = wanted(name) else { continue };
-        report(&name, &experiment(nodes, each, rounds, family), rounds);
+        measure(&name, &experiment(nodes, each, rounds, family), rounds);
     }
 }
 
@@ -75,32 +73,19 @@ fn people(records: usize) -> Dataset<f64> {
     Dataset::new(Features::Dense { width: WIDTH, values }, Targets::Sign(signs)).expect("signs")
 }
 
-fn report(name: &str, experiment: &Experiment, rounds: u64) {
+fn measure(name: &str, experiment: &Experiment, rounds: u64) {
     let topology = experiment.topology(1).expect("a plan that does");
-    let mut runs: Vec<(Duration, Duration)> = Vec::new();
-    for _ in 0..RUNS {
+    let prepare = || {
         let nodes: Vec<Minimiser<f64>> = experiment.minimisers(1).expect("checked");
-        let (nodes, mut oracles): (Vec<_>, Vec<_>) = nodes.into_iter().unzip();
-        let (mut nodes, mut wirings) = (Lockstep::new(nodes), Wirings::new(topology.clone(), 1));
-        let (wall, processor) = (Instant::now(), ProcessTime::now());
+        let (nodes, oracles): (Vec<_>, Vec<_>) = nodes.into_iter().unzip();
+        (Lockstep::new(nodes), oracles, Wirings::new(topology.clone(), 1))
+    };
+    let time = median(RUNS, prepare, |(nodes, oracles, wirings)| {
         for _ in 0..rounds {
-            nodes.ask(&mut oracles, |oracle, question| oracle.answer(question)).expect("solved");
-            nodes.advance(1, &mut wirings).expect("a fixed graph");
+            nodes.ask(oracles, |oracle, question| oracle.answer(question)).expect("solved");
+            nodes.advance(1, wirings).expect("a fixed graph");
         }
-        runs.push((wall.elapsed(), processor.elapsed()));
-    }
-    runs.sort_unstable();
-    let (wall, processor) = runs[runs.len() / 2];
-    // On one core the processor's time is what counts: others may be using it too.
-    let time = if rayon::current_num_threads() == 1 { processor } else { wall };
-    let rate = 1.0 / time.as_secs_f64();
+    });
     let note = format!("median of {RUNS} runs of {rounds} rounds");
-    println!(r#"{{"name":"{name}","unit":"runs/s","value":{rate:.3},"note":"{note}"}}"#);
-}
-
-/// The full name of a line, if it is asked for.
-fn wanted(name: &str) -> Option<String> {
-    let mut parts = std::env::args().skip(1).filter(|argument| !argument.starts_with('-'));
-    let left_out = parts.next().is_some_and(|part| !name.contains(&part));
-    (!left_out).then(|| format!("{name}_{}t", rayon::current_num_threads()))
+    report(name, "runs/s", 1.0 / time.as_secs_f64(), &note);
 }

@@ -1,20 +1,17 @@
-//! Speed of private learning, one JSON line each: rounds a second of all nodes together, with
-//! batches, clipped gradients, noise, ledgers and messages, and without looks at the result.
-//! The number of threads is in the name: as many as the process may use, so pin it to one core for
-//! figures of one thread. An argument selects the lines whose name contains it.
+//! Private learning: rounds a second of all nodes together, with batches, clipped gradients, noise,
+//! ledgers and messages, and without looks at the result.
 
-use std::time::{Duration, Instant};
-
-use cpu_time::ProcessTime;
 use serde_json::{Value, json};
 use undertone_node::plan::Plan;
 use undertone_node::{Algorithm, Experiment, Learner, Oracle};
 use undertone_protocol::{PrivSgp, Steps, Wirings};
 use undertone_sim::lockstep::Lockstep;
 
+use super::{median, peak_memory, report, wanted};
+
 const RUNS: usize = 7;
 
-fn main() {
+pub(super) fn all() {
     let digits = json!({"kind": "mlp", "hidden": [50]});
     let images = |nodes: u64, each: u64| json!({"source": "images", "records": nodes * each});
     let logistic = json!({"kind": "logistic"});
@@ -34,7 +31,7 @@ fn main() {
     ] {
         let Some(name) = wanted(name) else { continue };
         let experiment = experiment(nodes, data, model, algorithm, rounds);
-        report(&name, &experiment, rounds);
+        measure(&name, &experiment, rounds);
     }
 }
 
@@ -60,14 +57,13 @@ fn experiment(nodes: u64, data: Value, model: &Value, algorithm: &str, rounds: u
     Experiment::new(&plan, None).expect("a plan that does")
 }
 
-fn report(name: &str, experiment: &Experiment, rounds: u64) {
+fn measure(name: &str, experiment: &Experiment, rounds: u64) {
     let Algorithm::PrivSgp { steps, reduced } = experiment.algorithm() else {
         unreachable!("all lines are of one algorithm");
     };
     let topology = experiment.topology(1).expect("a schedule without parameters");
     let start = experiment.initial::<f32>(1);
-    let mut runs: Vec<(Duration, Duration)> = Vec::new();
-    for _ in 0..RUNS {
+    let prepare = || {
         let learners = experiment.learners::<f32>(1).expect("checked");
         let split = |learner: Learner<f32>| {
             let steps = Steps { divisor: learner.divisor, ..steps };
@@ -75,28 +71,19 @@ fn report(name: &str, experiment: &Experiment, rounds: u64) {
             let node = if reduced { node.with_reduction(learner.records) } else { node };
             (node, learner.oracle)
         };
-        let (nodes, mut oracles): (Vec<_>, Vec<_>) = learners.into_iter().map(split).unzip();
-        let (mut nodes, mut wirings) = (Lockstep::new(nodes), Wirings::new(topology.clone(), 1));
-        let (wall, processor) = (Instant::now(), ProcessTime::now());
+        let (nodes, oracles): (Vec<_>, Vec<_>) = learners.into_iter().map(split).unzip();
+        (Lockstep::new(nodes), oracles, Wirings::new(topology.clone(), 1))
+    };
+    let time = median(RUNS, prepare, |(nodes, oracles, wirings)| {
         let answer = |oracle: &mut Oracle<_, _>, question| oracle.answer(question);
-        nodes.advance_asking(rounds, &mut wirings, &mut oracles, answer).expect("budget");
-        runs.push((wall.elapsed(), processor.elapsed()));
-    }
-    runs.sort_unstable();
-    let (wall, processor) = runs[runs.len() / 2];
-    // On one core the processor's time is what counts: others may be using it too.
-    let time = if rayon::current_num_threads() == 1 { processor } else { wall };
+        nodes.advance_asking(rounds, wirings, oracles, answer).expect("budget");
+    });
     let (rate, n) = (rounds as f64 / time.as_secs_f64(), f64::from(experiment.nodes()));
     let note = format!(
-        "{:.2} us a node and round; median of {RUNS} runs of {rounds} rounds",
-        1e6 / (rate * n)
+        "{:.2} us a node and round; median of {RUNS} runs of {rounds} rounds; peak memory so far \
+         {:.0} MB",
+        1e6 / (rate * n),
+        peak_memory() / 1e6
     );
-    println!(r#"{{"name":"{name}","unit":"rounds/s","value":{rate:.1},"note":"{note}"}}"#);
-}
-
-/// The full name of a line, if it is asked for.
-fn wanted(name: &str) -> Option<String> {
-    let mut parts = std::env::args().skip(1).filter(|argument| !argument.starts_with('-'));
-    let left_out = parts.next().is_some_and(|part| !name.contains(&part));
-    (!left_out).then(|| format!("{name}_{}t", rayon::current_num_threads()))
+    report(name, "rounds/s", rate, &note);
 }
