@@ -1,6 +1,7 @@
 //! Minima of sums of losses plus a quadratic, with a certificate of how good they are.
 
 mod cholesky;
+mod dense;
 mod descent;
 mod kernel;
 mod rows;

@@ -1,8 +1,10 @@
 //! Rows of which only what is not zero is kept.
 
 use pulp::{Arch, NullaryFnOnce};
+use undertone_matrix::{Packing, vector};
 
 use super::kernel::{Curve, derivatives, settle};
+use super::rows::Store;
 
 /// What is not zero in each row, in groups of four that are filled up with zeros of column 0.
 pub(super) struct Sparse<C> {
@@ -12,7 +14,7 @@ pub(super) struct Sparse<C> {
 }
 
 /// The number of a column. A byte of it needs no check in a table of 256.
-pub(super) trait Column: Copy {
+pub(super) trait Column: Copy + Send + Sync {
     type Table: AsRef<[f64]> + AsMut<[f64]>;
 
     fn new(column: usize) -> Self;
@@ -51,30 +53,57 @@ impl<C: Column> Sparse<C> {
         Self { starts, columns, values }
     }
 
-    pub(super) fn values(&self) -> impl Iterator<Item = &[f64]> {
+    fn rows(&self) -> impl Iterator<Item = &[f64]> {
         self.starts.windows(2).map(|ends| &self.values[ends[0]..ends[1]])
     }
 
-    /// How many additions follow each other in a score, at most.
-    pub(super) fn chain(&self) -> usize {
-        self.values().map(|row| row.len() / FOUR).max().unwrap_or(0)
+    #[inline(always)]
+    fn row(&self, ends: &[usize]) -> (&[C], &[f64]) {
+        (&self.columns[ends[0]..ends[1]], &self.values[ends[0]..ends[1]])
+    }
+}
+
+impl<C: Column> Store for Sparse<C> {
+    fn longest(&self) -> f64 {
+        self.rows().map(vector::squared_norm).fold(0.0, f64::max).sqrt()
     }
 
-    /// How many numbers a row has, on average.
-    pub(super) fn stored(&self) -> usize {
-        self.values.len() / self.starts.len()
+    fn chain(&self) -> usize {
+        self.rows().map(|row| row.len() / FOUR).max().unwrap_or(0)
     }
 
-    pub(super) fn score(&self, record: usize, x: &[f64]) -> f64 {
+    fn hessian_cost(&self) -> u32 {
+        let stored = self.values.len() / self.starts.len();
+        stored as u32 / 2
+    }
+
+    fn score(&self, record: usize, x: &[f64]) -> f64 {
         let (columns, values) = self.row(&self.starts[record..record + 2]);
         values.iter().zip(columns).map(|(v, k)| v * x[k.index()]).sum()
     }
 
-    /// Adds the second derivatives: at least the lower half, which is all that is factored.
-    pub(super) fn hessian(&self, margins: &[f64], bend: impl Fn(f64) -> f64, out: &mut [f64]) {
+    fn gradient(
+        &self,
+        curve: Curve,
+        targets: &[f64],
+        x: &[f64],
+        margins: &mut [f64],
+        out: &mut [f64],
+    ) -> f64 {
+        Arch::new().dispatch(Sum { curve, rows: self, targets, x, margins, out })
+    }
+
+    fn add_hessian(
+        &self,
+        curve: Curve,
+        weight: f64,
+        margins: &[f64],
+        _: &mut Packing<f64>,
+        out: &mut [f64],
+    ) {
         let d = out.len().isqrt();
         for (ends, margin) in self.starts.windows(2).zip(margins) {
-            let bend = bend(*margin);
+            let bend = weight * curve.bend(*margin);
             let (columns, values) = self.row(ends);
             for (rank, (i, v)) in columns.iter().zip(values).enumerate() {
                 let (row, c) = (&mut out[i.index() * d..][..d], bend * v);
@@ -83,11 +112,6 @@ impl<C: Column> Sparse<C> {
                 }
             }
         }
-    }
-
-    #[inline(always)]
-    fn row(&self, ends: &[usize]) -> (&[C], &[f64]) {
-        (&self.columns[ends[0]..ends[1]], &self.values[ends[0]..ends[1]])
     }
 }
 
@@ -146,23 +170,17 @@ impl Column for u32 {
 }
 
 /// Adds up `slope(margin) row` over all rows, and gives the sum of the absolute slopes.
-pub(super) struct SparseSum<'a, C> {
-    pub(super) curve: Curve,
-    pub(super) rows: &'a Sparse<C>,
-    pub(super) targets: &'a [f64],
-    pub(super) x: &'a [f64],
-    pub(super) margins: &'a mut [f64],
+struct Sum<'a, C> {
+    curve: Curve,
+    rows: &'a Sparse<C>,
+    targets: &'a [f64],
+    x: &'a [f64],
+    margins: &'a mut [f64],
     /// As long as `x`.
-    pub(super) out: &'a mut [f64],
+    out: &'a mut [f64],
 }
 
-impl<C: Column> SparseSum<'_, C> {
-    pub(super) fn run(self) -> f64 {
-        Arch::new().dispatch(self)
-    }
-}
-
-impl<C: Column> NullaryFnOnce for SparseSum<'_, C> {
+impl<C: Column> NullaryFnOnce for Sum<'_, C> {
     type Output = f64;
 
     #[inline(always)]
