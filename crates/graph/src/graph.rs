@@ -151,11 +151,13 @@ impl Graph {
     }
 
     /// Who hears this node, in order. Panics if the node is not of this graph.
+    #[inline]
     pub fn out_neighbours(&self, node: NodeId) -> &[NodeId] {
         self.outward.row(node)
     }
 
     /// Whom this node hears, in order. Panics if the node is not of this graph.
+    #[inline]
     pub fn in_neighbours(&self, node: NodeId) -> &[NodeId] {
         self.inward.row(node)
     }

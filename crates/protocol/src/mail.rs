@@ -308,12 +308,11 @@ const HALF: usize = 32;
 #[inline(always)]
 fn deal<R: Real>(out: &mut [R], values: &mut [R], share: R, half: u32) {
     for (k, (out, value)) in out.iter_mut().zip(values).enumerate() {
-        // By exact arithmetic with zero and one: a branch would become a masked store, which some
-        // processors do slowly.
-        let on = if half >> k & 1 == 1 { R::ONE } else { R::ZERO };
-        let (held, dealt) = (*value * on, *value * share * on);
-        *out = dealt;
-        *value = *value - held + dealt;
+        // By what is chosen to multiply with: a choice of what to write would become a masked
+        // store, which some processors do slowly.
+        let (factor, on) = if half >> k & 1 == 1 { (share, R::ONE) } else { (R::ONE, R::ZERO) };
+        *value *= factor;
+        *out = *value * on;
     }
 }
 
@@ -363,6 +362,7 @@ impl<'a, R: Real> Letter<'a, R> {
     }
 
     /// How many numbers were sent.
+    #[inline]
     pub fn sent(&self) -> usize {
         let Shape { width, mask_bits, .. } = self.shape();
         match self.mask() {

@@ -97,7 +97,10 @@ impl<R: Real> Synchronous<R> for PushSum<R> {
     }
 }
 
-/// Adds all letters in their order, four in a pass over the state while there are as many.
+/// Letters that are added in one pass over the state.
+const TOGETHER: usize = 16;
+
+/// Adds all letters in their order.
 #[inline(always)]
 pub(crate) fn take_in<'a, R: Real, L>(state: &mut Released<Vec<R>>, mut letters: L)
 where
@@ -106,18 +109,17 @@ where
     state.update(
         #[inline(always)]
         |state| {
-            while let Some((_, a)) = letters.next() {
-                let Some((_, b)) = letters.next() else { return add(state, a.values()) };
-                let Some((_, c)) = letters.next() else {
-                    return add_two(state, a.values(), b.values());
-                };
-                let Some((_, d)) = letters.next() else {
-                    add_two(state, a.values(), b.values());
-                    return add(state, c.values());
-                };
-                let rows = a.values().iter().zip(b.values()).zip(c.values()).zip(d.values());
-                for (sum, (((a, b), c), d)) in state.iter_mut().zip(rows) {
-                    *sum = *sum + *a + *b + *c + *d;
+            let mut rows: [&[R]; TOGETHER] = [&[]; TOGETHER];
+            loop {
+                let mut count = 0;
+                for (row, (_, letter)) in rows.iter_mut().zip(&mut letters) {
+                    *row = letter.values();
+                    count += 1;
+                }
+                match &rows[..count] {
+                    [] => return,
+                    [row] => return add(state, row),
+                    rows => add_all(state, rows),
                 }
             }
         },
@@ -125,15 +127,34 @@ where
 }
 
 #[inline(always)]
-pub(crate) fn add<R: Real>(sum: &mut [R], values: &[R]) {
-    sum.iter_mut().zip(values).for_each(|(sum, v)| *sum += *v);
+fn add_all<R: Real>(sum: &mut [R], rows: &[&[R]]) {
+    let wide = add_held::<R, 32>(sum, rows, 0);
+    let narrow = add_held::<R, 8>(sum, rows, wide);
+    add_held::<R, 1>(sum, rows, narrow);
+}
+
+/// From a place on, as long as there are `HELD` numbers, which stay in registers while all rows are
+/// added to them. Returns where that ended.
+#[inline(always)]
+fn add_held<R: Real, const HELD: usize>(sum: &mut [R], rows: &[&[R]], first: usize) -> usize {
+    let (held, _) = sum[first..].as_chunks_mut::<HELD>();
+    let last = first + held.len() * HELD;
+    for (k, held) in held.iter_mut().enumerate() {
+        let mut sum = *held;
+        for row in rows {
+            let row = &row[first + k * HELD..][..HELD];
+            for l in 0..HELD {
+                sum[l] += row[l];
+            }
+        }
+        *held = sum;
+    }
+    last
 }
 
 #[inline(always)]
-fn add_two<R: Real>(sum: &mut [R], first: &[R], second: &[R]) {
-    for ((sum, first), second) in sum.iter_mut().zip(first).zip(second) {
-        *sum = *sum + *first + *second;
-    }
+pub(crate) fn add<R: Real>(sum: &mut [R], values: &[R]) {
+    sum.iter_mut().zip(values).for_each(|(sum, v)| *sum += *v);
 }
 
 /// Before any weight has come there is no estimate; zero then.

@@ -78,6 +78,7 @@ pub enum DecodeError {
 }
 
 /// How many bytes a letter takes.
+#[inline]
 pub fn size<R: Real>(letter: &Letter<'_, R>) -> usize {
     let mask = if letter.mask().is_some() { letter.shape().mask_bits.div_ceil(8) } else { 0 };
     HEADER + mask + bytes_of::<R>(letter.shape(), letter.sent())
@@ -211,6 +212,7 @@ fn is_sent<R: Real>(letter: &Letter<'_, R>, k: usize) -> bool {
 }
 
 /// How many bytes so many numbers take.
+#[inline]
 fn bytes_of<R: Real>(shape: Shape, sent: usize) -> usize {
     match shape.lattice {
         Some(lattice) => (sent * lattice.bits() as usize).div_ceil(8),
