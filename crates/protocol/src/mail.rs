@@ -368,7 +368,8 @@ impl<'a, R: Real> Letter<'a, R> {
         match self.mask() {
             Some(mask) => {
                 let marked: u32 = mask.iter().map(|word| word.count_ones()).sum();
-                marked as usize * (width / mask_bits)
+                // Every simulated message is counted, and narrow numbers divide faster.
+                (marked * (width as u32 / mask_bits as u32)) as usize
             }
             None if self.is_silent() => 0,
             None => width,
