@@ -38,6 +38,7 @@ fn drive<R: Real>(
         plan: options.plan,
         payload_limit: wire::largest::<R>(engine.machine().shape()),
         reader: engine.reader(),
+        shelf: engine.shelf(),
         counters: Arc::clone(&setup.counters),
         news: watch::channel(0).0,
         acks: (0..everyone).map(|_| watch::channel(None).0).collect(),

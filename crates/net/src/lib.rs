@@ -13,6 +13,7 @@ pub mod journal;
 mod network;
 mod rounds;
 mod session;
+mod shelf;
 mod statement;
 mod store;
 mod swarm;

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use crate::counters::Counters;
 use crate::frame::{self, Frame, FrameError, Hello, PREFIX, Refusal, SMALL, VERSION, limit};
 use crate::network::Network;
+use crate::shelf::Shelf;
 use crate::statement::Statement;
 use crate::store::Reader;
 
@@ -55,6 +56,7 @@ pub(crate) struct Board {
     /// The largest message of the plan.
     pub(crate) payload_limit: usize,
     pub(crate) reader: Reader,
+    pub(crate) shelf: Shelf,
     pub(crate) counters: Arc<Counters>,
     /// Counts promised messages.
     pub(crate) news: watch::Sender<u64>,
@@ -139,7 +141,7 @@ where
         seen,
     };
     write_frame(output, &Frame::Hello(own), &board.counters).await?;
-    match read_frame(input, SMALL, &board.counters).await? {
+    match read_frame(input, SMALL, board).await? {
         Frame::Hello(hello) if hello.plan != board.plan => Err(Err(Refusal::WrongPlan)),
         Frame::Hello(hello) if hello.network != *board.network.hash() => {
             Err(Err(Refusal::WrongNetwork))
@@ -163,14 +165,14 @@ async fn read<I: AsyncRead + Unpin>(
 ) -> End {
     let limit = limit(board.payload_limit);
     loop {
-        let frame = match read_frame(input, limit, &board.counters).await {
+        let frame = match read_frame(input, limit, board).await {
             Ok(frame) => frame,
             Err(end) => return end,
         };
         let report = match frame {
             Frame::Message { statement, payload } => {
                 let (verdict, decision) = oneshot::channel();
-                let payload = Bytes::from(payload);
+                let payload = board.shelf.lend(payload);
                 let report = Report::Message { peer, statement, payload, verdict };
                 if reports.send(report).await.is_err() {
                     return Ok(());
@@ -221,6 +223,13 @@ async fn write<O: AsyncWrite + Unpin>(
         while flight.front().is_some_and(|round| *round < next) {
             flight.pop_front();
         }
+        // First, so that what the peer may forget is known before its next round.
+        let due = ack.has_changed().unwrap_or(false).then(|| *ack.borrow_and_update()).flatten();
+        if let Some(round) = due
+            && write_frame(output, &Frame::Ack { round }, &board.counters).await.is_err()
+        {
+            return Ok(());
+        }
         while flight.len() < WINDOW {
             let Ok(found) = board.reader.next_for(peer, cursor) else { return Ok(()) };
             let Some(outgoing) = found else { break };
@@ -236,7 +245,10 @@ async fn write<O: AsyncWrite + Unpin>(
         let frame = tokio::select! {
             changed = news.changed() => match changed { Ok(()) => None, Err(_) => return Ok(()) },
             changed = acked.changed() => match changed { Ok(()) => None, Err(_) => return Ok(()) },
-            _ = ack.changed() => ack.borrow_and_update().map(|round| Frame::Ack { round }),
+            _ = ack.changed() => {
+                ack.mark_changed();
+                None
+            }
             _ = bye.changed() => bye.borrow_and_update().map(|finished| Frame::Bye { finished }),
             _ = heartbeat.tick() => Some(Frame::Status { round: board.counters.round.get() }),
         };
@@ -276,7 +288,7 @@ async fn put<O: AsyncWrite + Unpin>(
 async fn read_frame<I: AsyncRead + Unpin>(
     input: &mut I,
     limit: usize,
-    counters: &Counters,
+    board: &Board,
 ) -> Result<Frame, End> {
     let mut length = [0; PREFIX];
     let read = timeout(SILENCE, input.read_exact(&mut length)).await;
@@ -287,13 +299,14 @@ async fn read_frame<I: AsyncRead + Unpin>(
     }
     let mut head = [0; frame::HEAD];
     let head = &mut head[..length.min(frame::HEAD)];
-    let mut body = vec![0; length - head.len()];
+    let mut body = if length > SMALL { board.shelf.take() } else { Vec::new() };
+    body.resize(length - head.len(), 0);
     let read = timeout(FRAME, async {
         input.read_exact(head).await?;
         input.read_exact(&mut body).await
     });
     read.await.map_err(|_| Err(Refusal::Timeout))?.map_err(|_| Ok(()))?;
-    counters.bytes_in.add((PREFIX + length) as u64);
+    board.counters.bytes_in.add((PREFIX + length) as u64);
     Frame::from_parts(head, body).map_err(|error| match error {
         FrameError::Malformed => Err(Refusal::Malformed),
         FrameError::Version(_) => Err(Refusal::WrongVersion),

@@ -4,6 +4,7 @@ use undertone_privacy::release::Released;
 use undertone_real::Real;
 
 use crate::initial::start;
+use crate::mail::are_finite;
 
 /// Goes over all that an algorithm carries from round to round, in a fixed order, and either writes
 /// it or puts back what was written. One function of the algorithm does both
@@ -78,7 +79,8 @@ impl<'a> Carried<'a> {
                 };
                 *left = rest;
                 values.clear();
-                get(own, values);
+                // A state may hold any number.
+                let _ = get(own, values);
             }
         }
     }
@@ -149,10 +151,11 @@ fn put_blocks<T: Copy, const N: usize>(bytes: &mut Vec<u8>, values: &[T], le: fn
     }
 }
 
-/// Appends the numbers that [`put`] wrote.
-pub(crate) fn get<R: Real>(bytes: &[u8], values: &mut Vec<R>) {
+/// Appends the numbers that [`put`] wrote, and says whether all are finite.
+pub(crate) fn get<R: Real>(bytes: &[u8], values: &mut Vec<R>) -> bool {
     values.reserve(bytes.len() / size_of::<R>());
     let mut block = [R::ZERO; AT_ONCE];
+    let mut finite = true;
     for part in bytes.chunks(AT_ONCE * size_of::<R>()) {
         let block = &mut block[..part.len() / size_of::<R>()];
         match R::slice_mut(block) {
@@ -165,6 +168,8 @@ pub(crate) fn get<R: Real>(bytes: &[u8], values: &mut Vec<R>) {
                 block.iter_mut().zip(places).for_each(|(v, place)| *v = f64::from_le_bytes(*place));
             }
         }
+        finite &= are_finite(block);
         values.extend_from_slice(block);
     }
+    finite
 }

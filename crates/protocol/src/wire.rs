@@ -16,7 +16,7 @@ use undertone_privacy::release::Released;
 use undertone_real::Real;
 
 use crate::carried::{get, put};
-use crate::mail::{self, Extent, Letter, Message, Shape};
+use crate::mail::{Extent, Letter, Message, Shape};
 
 /// The version that is written, and the only one that is read.
 pub const VERSION: u8 = 1;
@@ -90,8 +90,16 @@ pub fn largest<R: Real>(shape: Shape) -> usize {
 
 /// The bytes of a message. Whatever is in a message was released (invariant I1).
 pub fn encode<R: Real>(message: &Message<R>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_into(message, &mut bytes);
+    bytes
+}
+
+/// The same, in memory that was used before.
+pub fn encode_into<R: Real>(message: &Message<R>, bytes: &mut Vec<u8>) {
     let letter = message.letter();
-    let mut bytes = Vec::with_capacity(size(&letter));
+    bytes.clear();
+    bytes.reserve(size(&letter));
     let extent = match letter.extent() {
         Extent::Silent => SILENT,
         Extent::Dense if letter.shape().lattice.is_some() => QUANTISED,
@@ -106,23 +114,31 @@ pub fn encode<R: Real>(message: &Message<R>) -> Vec<u8> {
         bytes.extend(mask.take(letter.shape().mask_bits.div_ceil(8)));
     }
     if let (Some(lattice), Extent::Dense) = (letter.shape().lattice, letter.extent()) {
-        pack::write(&mut bytes, lattice, letter.values());
-        return bytes;
+        pack::write(bytes, lattice, letter.values());
+        return;
     }
     match letter.extent() {
         Extent::Silent => {}
-        Extent::Dense => put(&mut bytes, letter.values()),
+        Extent::Dense => put(bytes, letter.values()),
         Extent::Masked => {
             let sent = letter.values().iter().enumerate().filter(|(k, _)| is_sent(&letter, *k));
-            sent.for_each(|(_, value)| put(&mut bytes, std::slice::from_ref(value)));
+            sent.for_each(|(_, value)| put(bytes, std::slice::from_ref(value)));
         }
     }
-    bytes
 }
 
 /// The message that bytes from a peer hold. Nothing is allocated before the length is known to be
 /// that of `shape`.
 pub fn decode<R: Real>(bytes: &[u8], shape: Shape) -> Result<Message<R>, DecodeError> {
+    decode_over(None, bytes, shape)
+}
+
+/// The same, in the memory of a message that nobody needs, if there is one.
+pub fn decode_over<R: Real>(
+    old: Option<Message<R>>,
+    bytes: &[u8],
+    shape: Shape,
+) -> Result<Message<R>, DecodeError> {
     let short = |expected| DecodeError::Length { expected, found: bytes.len() };
     let (header, body) = bytes.split_at_checked(HEADER).ok_or(short(HEADER))?;
     if header[0] != VERSION {
@@ -163,15 +179,15 @@ pub fn decode<R: Real>(bytes: &[u8], shape: Shape) -> Result<Message<R>, DecodeE
     let numbers: Vec<R> = match shape.lattice {
         Some(lattice) => pack::read(numbers, lattice, sent)?,
         None => {
-            let mut values = Vec::new();
-            get(numbers, &mut values);
+            let mut values = old.map_or_else(Vec::new, Message::into_values);
+            values.clear();
+            if !get(numbers, &mut values) {
+                let at = values.iter().position(|v| !v.is_finite()).unwrap_or(0);
+                return Err(DecodeError::NotFinite { at });
+            }
             values
         }
     };
-    if !mail::are_finite(&numbers) {
-        let at = numbers.iter().position(|v| !v.is_finite()).unwrap_or(0);
-        return Err(DecodeError::NotFinite { at });
-    }
     Ok(message(round, shape, extent, &mask, numbers))
 }
 

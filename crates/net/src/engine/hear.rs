@@ -1,7 +1,5 @@
 //! Messages of peers: checked, taken in, kept for the next transaction.
 
-use std::sync::Arc;
-
 use undertone_protocol::wire::DecodeError;
 
 use super::*;
@@ -58,7 +56,7 @@ impl<R: Real> Engine<R> {
             Timing::Due if self.machine.reacts() && !self.is_cleared() => return Ok(Heard::Early),
             Timing::Due => {}
         }
-        let message = match wire::decode::<R>(payload, self.machine.shape()) {
+        let message = match wire::decode_over(self.spare.take(), payload, self.machine.shape()) {
             Ok(message) if message.round() == round => Arc::new(message),
             Ok(_) => return Ok(Heard::Refused(Refusal::Malformed)),
             Err(DecodeError::NotFinite { .. }) => return Ok(Heard::Refused(Refusal::NotFinite)),

@@ -25,6 +25,8 @@ struct Town {
     folder: PathBuf,
     rounds: Rounds,
     keep: Keep,
+    /// Of the vectors.
+    dimension: usize,
 }
 
 impl Town {
@@ -40,7 +42,7 @@ impl Town {
         }
         keys.iter().for_each(|key| assert!(file.sign(key).is_ok()));
         let network = Arc::new(file.check(n, "plan").unwrap());
-        Self { keys, network, folder, rounds, keep: Keep::default() }
+        Self { keys, network, folder, rounds, keep: Keep::default(), dimension: 1 }
     }
 
     fn path(&self, node: u32) -> PathBuf {
@@ -53,7 +55,7 @@ impl Town {
         protocol: P,
         value: f64,
     ) -> Result<Engine<f64>, EngineError> {
-        let vector = PrivateVector::new(vec![value], Bound::Box { radius: 1.0 }, 1);
+        let vector = PrivateVector::new(vec![value; self.dimension], Bound::Box { radius: 1.0 }, 1);
         let budget =
             Budget { epsilon: Epsilon::new(1.0).unwrap(), delta: Delta::new(1e-5).unwrap() };
         let noise = Noise::calibrated(&vector.sensitivity(), budget.epsilon, budget.delta).unwrap();
@@ -82,7 +84,7 @@ impl Town {
     }
 
     fn push_sum(&self, node: u32) -> Result<Engine<f64>, EngineError> {
-        self.open(node, PushSum::new(1), 0.1 * f64::from(node))
+        self.open(node, PushSum::new(self.dimension), 0.1 * f64::from(node))
     }
 
     fn all(&self) -> Vec<Engine<f64>> {
@@ -139,7 +141,7 @@ fn carry(engines: &mut [Engine<f64>]) {
 
 fn estimates(engines: &[Engine<f64>]) -> Vec<u64> {
     let of = |engine: &Engine<f64>| {
-        let mut out = [0.0];
+        let mut out = vec![0.0; engine.machine().dimension()];
         engine.machine().estimate(&mut out);
         out[0].to_bits()
     };
@@ -170,7 +172,14 @@ fn nothing_is_released_before_all_hearers_have_spoken() {
 /// same bytes, and nothing else; and the ledger has paid for it.
 #[test]
 fn a_node_that_is_thrown_away_at_any_moment_promises_the_same_bytes() {
-    is_thrown_away("crash", Keep::default());
+    is_thrown_away("crash", Keep::default(), 1);
+}
+
+/// The same with messages that are not in the database, without checkpoints, and with some.
+#[test]
+fn so_does_one_whose_messages_are_large() {
+    is_thrown_away("large", Keep::default(), 2_500);
+    is_thrown_away("large-third", Keep { bytes: usize::MAX, rounds: 3 }, 2_500);
 }
 
 /// The same if only the state of every round, or of every second, is kept, and not what led to it.
@@ -178,7 +187,7 @@ fn a_node_that_is_thrown_away_at_any_moment_promises_the_same_bytes() {
 fn checkpoints_lead_to_the_same_bytes_and_messages_are_forgotten() {
     for (name, rounds) in [("each", 1), ("second", 2)] {
         let keep = Keep { bytes: usize::MAX, rounds };
-        let town = is_thrown_away(name, keep);
+        let town = is_thrown_away(name, keep, 1);
         for node in 0..3 {
             let store = town.push_sum(node).unwrap().store;
             assert!(store.checkpoint().unwrap().is_some());
@@ -189,8 +198,8 @@ fn checkpoints_lead_to_the_same_bytes_and_messages_are_forgotten() {
     }
 }
 
-fn is_thrown_away(name: &str, keep: Keep) -> Town {
-    let town = Town { keep, ..Town::new(name, 3, forever()) };
+fn is_thrown_away(name: &str, keep: Keep, dimension: usize) -> Town {
+    let town = Town { keep, dimension, ..Town::new(name, 3, forever()) };
     let mut engines = town.all();
     greet(&mut engines).unwrap();
     let mut promised = BTreeMap::new();

@@ -26,11 +26,35 @@ impl<R: Real> Message<R> {
         message
     }
 
+    /// The same, in the memory of a message that nobody needs, if there is one of that shape.
+    pub(crate) fn write_over(
+        old: Option<Self>,
+        round: u64,
+        shape: Shape,
+        write: impl FnOnce(&mut Slot<'_, R>),
+    ) -> Self {
+        let Some(mut message) = old.filter(|old| old.shape == shape) else {
+            return Self::write(round, shape, write);
+        };
+        (message.round, message.extent) = (round, Extent::Silent);
+        let Self { values, mask, extent, .. } = &mut message;
+        write(&mut Slot { shape, values, mask, extent });
+        if message.extent == Extent::Silent {
+            message.values.fill(R::ZERO);
+        }
+        message
+    }
+
     /// A message of all these numbers, as many as the shape has; they are moved, not copied.
     pub(crate) fn dense(round: u64, shape: Shape, values: Released<Vec<R>>) -> Self {
         let (values, mask) = (values.into_inner(), vec![0; shape.words()]);
         debug_assert_eq!(values.len(), shape.width);
         Self { round, shape, values, mask, extent: Extent::Dense }
+    }
+
+    /// Its numbers, zero where not sent.
+    pub(crate) fn into_values(self) -> Vec<R> {
+        self.values
     }
 
     /// The round it belongs to.
