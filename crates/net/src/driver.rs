@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{mpsc, oneshot, watch};
 use undertone_protocol::{Wirings, wire};
@@ -16,7 +15,7 @@ use undertone_real::Real;
 
 use crate::engine::{Effect, Engine, EngineError, Heard, Setup, neighbours};
 use crate::session::{Board, Report, Verdict};
-use crate::statement::Statement;
+use crate::statement::{Payload, Statement};
 use crate::swarm::Net;
 
 pub use run::Run;
@@ -120,7 +119,7 @@ struct Node<'a, R: Real> {
     /// Peers that said goodbye after the last round.
     gone: BTreeSet<u32>,
     /// Messages too far ahead, at most one a peer: the session waits for the verdict.
-    parked: Vec<(u32, Statement, Bytes, oneshot::Sender<Verdict>)>,
+    parked: Vec<(u32, Statement, Payload, oneshot::Sender<Verdict>)>,
     /// When the present round is over.
     timer: Option<(u64, Instant)>,
     /// The deadline has passed, but a quorum is missing.
@@ -213,7 +212,7 @@ impl<R: Real> Node<'_, R> {
         &mut self,
         peer: u32,
         statement: Statement,
-        payload: Bytes,
+        payload: Payload,
         verdict: oneshot::Sender<Verdict>,
     ) -> Result<(), NodeError> {
         match self.engine.hear(peer, &statement, &payload)? {

@@ -25,7 +25,7 @@ pub use identity::{BadHex, Identity, IdentityError, PublicKey, Signature, hex};
 pub use libp2p::Multiaddr;
 pub use network::{Member, Network, NetworkError, NetworkFile, Peer, plan_hash};
 pub use rounds::Rounds;
-pub use statement::{STATEMENT, Statement, digest};
+pub use statement::{Payload, STATEMENT, Statement, digest};
 pub use store::{
     About, Audit, Batch, Contradiction, Outgoing, Reader, Store, StoreError, audit, compare,
 };

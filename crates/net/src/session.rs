@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
@@ -13,7 +12,7 @@ use crate::counters::Counters;
 use crate::frame::{self, Frame, FrameError, Hello, PREFIX, Refusal, SMALL, VERSION, limit};
 use crate::network::Network;
 use crate::shelf::Shelf;
-use crate::statement::Statement;
+use crate::statement::{Payload, Statement, digester};
 use crate::store::Reader;
 
 /// What the network tells the engine.
@@ -21,7 +20,7 @@ pub(crate) enum Report {
     /// A handshake succeeded; a later session of the same peer has a higher number.
     Up { peer: u32, session: u64, hello: Hello },
     /// A message. The session reads on when it has the verdict.
-    Message { peer: u32, statement: Statement, payload: Bytes, verdict: Reply },
+    Message { peer: u32, statement: Statement, payload: Payload, verdict: Reply },
     /// The peer has stored all up to a round.
     Acked { peer: u32, round: u64 },
     /// The peer is in this round.
@@ -75,6 +74,8 @@ const SILENCE: Duration = Duration::from_secs(10);
 /// For a frame that has begun.
 const FRAME: Duration = Duration::from_secs(60);
 const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Bytes of a message that are hashed at once.
+const PART: usize = 64 << 10;
 
 /// Runs a session to its end. An error says why the peer was refused.
 pub(crate) async fn run<S>(
@@ -141,7 +142,7 @@ where
         seen,
     };
     write_frame(output, &Frame::Hello(own), &board.counters).await?;
-    match read_frame(input, SMALL, board).await? {
+    match read_frame(input, SMALL, board).await?.0 {
         Frame::Hello(hello) if hello.plan != board.plan => Err(Err(Refusal::WrongPlan)),
         Frame::Hello(hello) if hello.network != *board.network.hash() => {
             Err(Err(Refusal::WrongNetwork))
@@ -165,14 +166,14 @@ async fn read<I: AsyncRead + Unpin>(
 ) -> End {
     let limit = limit(board.payload_limit);
     loop {
-        let frame = match read_frame(input, limit, board).await {
-            Ok(frame) => frame,
+        let (frame, digest) = match read_frame(input, limit, board).await {
+            Ok(read) => read,
             Err(end) => return end,
         };
         let report = match frame {
             Frame::Message { statement, payload } => {
                 let (verdict, decision) = oneshot::channel();
-                let payload = board.shelf.lend(payload);
+                let payload = Payload::with(board.shelf.lend(payload), digest);
                 let report = Report::Message { peer, statement, payload, verdict };
                 if reports.send(report).await.is_err() {
                     return Ok(());
@@ -223,24 +224,24 @@ async fn write<O: AsyncWrite + Unpin>(
         while flight.front().is_some_and(|round| *round < next) {
             flight.pop_front();
         }
-        // First, so that what the peer may forget is known before its next round.
+        // Before the next message, so that the peer knows what it may forget before its next round.
         let due = ack.has_changed().unwrap_or(false).then(|| *ack.borrow_and_update()).flatten();
-        if let Some(round) = due
-            && write_frame(output, &Frame::Ack { round }, &board.counters).await.is_err()
-        {
-            return Ok(());
-        }
+        let mut head = due.map_or_else(Vec::new, |round| Frame::Ack { round }.encode());
         while flight.len() < WINDOW {
             let Ok(found) = board.reader.next_for(peer, cursor) else { return Ok(()) };
             let Some(outgoing) = found else { break };
             let round = outgoing.statement.round;
             cursor = round + 1;
             flight.push_back(round);
-            let head = frame::message_head(&outgoing.statement, outgoing.payload.len());
+            head.extend(frame::message_head(&outgoing.statement, outgoing.payload.len()));
             if put(output, &head, &outgoing.payload, &board.counters).await.is_err() {
                 return Ok(());
             }
+            head.clear();
             board.counters.sent.add(1);
+        }
+        if !head.is_empty() && put(output, &head, &[], &board.counters).await.is_err() {
+            return Ok(());
         }
         let frame = tokio::select! {
             changed = news.changed() => match changed { Ok(()) => None, Err(_) => return Ok(()) },
@@ -284,12 +285,13 @@ async fn put<O: AsyncWrite + Unpin>(
     written.await.map_err(|_| Ok(()))?.map_err(|_| Ok(()))
 }
 
-/// Nothing is allocated before the length is known to be allowed.
+/// A frame, and the digest of its message if it is one. Nothing is allocated before the length is
+/// known to be allowed.
 async fn read_frame<I: AsyncRead + Unpin>(
     input: &mut I,
     limit: usize,
     board: &Board,
-) -> Result<Frame, End> {
+) -> Result<(Frame, [u8; 32]), End> {
     let mut length = [0; PREFIX];
     let read = timeout(SILENCE, input.read_exact(&mut length)).await;
     read.map_err(|_| Err(Refusal::Timeout))?.map_err(|_| Ok(()))?;
@@ -301,14 +303,22 @@ async fn read_frame<I: AsyncRead + Unpin>(
     let head = &mut head[..length.min(frame::HEAD)];
     let mut body = if length > SMALL { board.shelf.take() } else { Vec::new() };
     body.resize(length - head.len(), 0);
+    let mut digest = digester();
     let read = timeout(FRAME, async {
         input.read_exact(head).await?;
-        input.read_exact(&mut body).await
+        // While the next part is on its way.
+        for part in body.chunks_mut(PART) {
+            input.read_exact(part).await?;
+            digest.update(part);
+        }
+        Ok::<(), std::io::Error>(())
     });
     read.await.map_err(|_| Err(Refusal::Timeout))?.map_err(|_| Ok(()))?;
     board.counters.bytes_in.add((PREFIX + length) as u64);
-    Frame::from_parts(head, body).map_err(|error| match error {
+    let digest = *digest.finalize().as_bytes();
+    let frame = Frame::from_parts(head, body).map_err(|error| match error {
         FrameError::Malformed => Err(Refusal::Malformed),
         FrameError::Version(_) => Err(Refusal::WrongVersion),
-    })
+    });
+    Ok((frame?, digest))
 }

@@ -295,6 +295,22 @@ impl<R: Real> Slot<'_, R> {
         );
     }
 
+    /// Multiplies all values by `share` and sends what they are then: in one pass over memory.
+    #[inline(always)]
+    pub fn scale_and_send(&mut self, values: &mut Released<Vec<R>>, share: R) {
+        *self.extent = Extent::Dense;
+        values.update(
+            #[inline(always)]
+            |values| {
+                assert_eq!(values.len(), self.values.len(), "a message of all values");
+                for (out, value) in self.values.iter_mut().zip(values) {
+                    *value *= share;
+                    *out = *value;
+                }
+            },
+        );
+    }
+
     /// Tells the hearers that there is nothing new.
     pub fn stay_silent(&mut self) {
         self.values.fill(R::ZERO);

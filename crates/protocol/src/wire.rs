@@ -15,7 +15,7 @@ mod pack;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
-use crate::carried::{get, put};
+use crate::carried::{get_over, put, put_over};
 use crate::mail::{Extent, Letter, Message, Shape};
 
 /// The version that is written, and the only one that is read.
@@ -98,33 +98,42 @@ pub fn encode<R: Real>(message: &Message<R>) -> Vec<u8> {
 /// The same, in memory that was used before.
 pub fn encode_into<R: Real>(message: &Message<R>, bytes: &mut Vec<u8>) {
     let letter = message.letter();
+    if letter.extent() == Extent::Dense && letter.shape().lattice.is_none() {
+        // What is there is written over; only what is new is filled with zeros before.
+        bytes.resize(size(&letter), 0);
+        let (head, numbers) = bytes.split_at_mut(HEADER);
+        head.copy_from_slice(&header::<R>(message));
+        return put_over(numbers, letter.values());
+    }
     bytes.clear();
     bytes.reserve(size(&letter));
+    bytes.extend(header::<R>(message));
+    if let Some(mask) = letter.mask() {
+        let mask = mask.iter().flat_map(|word| word.to_le_bytes());
+        bytes.extend(mask.take(letter.shape().mask_bits.div_ceil(8)));
+    }
+    match letter.shape().lattice.filter(|_| letter.extent() == Extent::Dense) {
+        Some(lattice) => pack::write(bytes, lattice, letter.values()),
+        None => {
+            let sent = letter.values().iter().enumerate().filter(|(k, _)| is_sent(&letter, *k));
+            sent.for_each(|(_, value)| put(bytes, std::slice::from_ref(value)));
+        }
+    }
+}
+
+fn header<R: Real>(message: &Message<R>) -> [u8; HEADER] {
+    let letter = message.letter();
     let extent = match letter.extent() {
         Extent::Silent => SILENT,
         Extent::Dense if letter.shape().lattice.is_some() => QUANTISED,
         Extent::Dense => 0,
         Extent::Masked => MASKED,
     };
-    bytes.extend([VERSION, extent | precision::<R>()]);
-    bytes.extend(message.round().to_le_bytes());
-    bytes.extend((letter.shape().width as u32).to_le_bytes());
-    if let Some(mask) = letter.mask() {
-        let mask = mask.iter().flat_map(|word| word.to_le_bytes());
-        bytes.extend(mask.take(letter.shape().mask_bits.div_ceil(8)));
-    }
-    if let (Some(lattice), Extent::Dense) = (letter.shape().lattice, letter.extent()) {
-        pack::write(bytes, lattice, letter.values());
-        return;
-    }
-    match letter.extent() {
-        Extent::Silent => {}
-        Extent::Dense => put(bytes, letter.values()),
-        Extent::Masked => {
-            let sent = letter.values().iter().enumerate().filter(|(k, _)| is_sent(&letter, *k));
-            sent.for_each(|(_, value)| put(bytes, std::slice::from_ref(value)));
-        }
-    }
+    let mut header = [0; HEADER];
+    header[..2].copy_from_slice(&[VERSION, extent | precision::<R>()]);
+    header[2..10].copy_from_slice(&message.round().to_le_bytes());
+    header[10..].copy_from_slice(&(letter.shape().width as u32).to_le_bytes());
+    header
 }
 
 /// The message that bytes from a peer hold. Nothing is allocated before the length is known to be
@@ -180,8 +189,7 @@ pub fn decode_over<R: Real>(
         Some(lattice) => pack::read(numbers, lattice, sent)?,
         None => {
             let mut values = old.map_or_else(Vec::new, Message::into_values);
-            values.clear();
-            if !get(numbers, &mut values) {
+            if !get_over(numbers, &mut values) {
                 let at = values.iter().position(|v| !v.is_finite()).unwrap_or(0);
                 return Err(DecodeError::NotFinite { at });
             }

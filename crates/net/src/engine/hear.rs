@@ -4,6 +4,7 @@ use undertone_protocol::wire::DecodeError;
 
 use super::*;
 use crate::frame::Refusal;
+use crate::statement::Payload;
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ impl<R: Real> Engine<R> {
         &mut self,
         from: u32,
         statement: &Statement,
-        payload: &Bytes,
+        payload: &Payload,
     ) -> Result<Heard, EngineError> {
         let round = statement.round;
         if let Some(refusal) = self.complaint(from, statement, payload)? {
@@ -56,12 +57,15 @@ impl<R: Real> Engine<R> {
             Timing::Due if self.machine.reacts() && !self.is_cleared() => return Ok(Heard::Early),
             Timing::Due => {}
         }
-        let message = match wire::decode_over(self.spare.take(), payload, self.machine.shape()) {
-            Ok(message) if message.round() == round => Arc::new(message),
-            Ok(_) => return Ok(Heard::Refused(Refusal::Malformed)),
-            Err(DecodeError::NotFinite { .. }) => return Ok(Heard::Refused(Refusal::NotFinite)),
-            Err(_) => return Ok(Heard::Refused(Refusal::Malformed)),
-        };
+        let message =
+            match wire::decode_over(self.spare.take(), payload.bytes(), self.machine.shape()) {
+                Ok(message) if message.round() == round => Arc::new(message),
+                Ok(_) => return Ok(Heard::Refused(Refusal::Malformed)),
+                Err(DecodeError::NotFinite { .. }) => {
+                    return Ok(Heard::Refused(Refusal::NotFinite));
+                }
+                Err(_) => return Ok(Heard::Refused(Refusal::Malformed)),
+            };
         let before = self.machine.malformed();
         self.machine.handle(Input::Message { from: NodeId(from), message });
         if self.machine.malformed() > before {
@@ -69,8 +73,8 @@ impl<R: Real> Engine<R> {
         }
         self.setup.counters.heard.add(1);
         self.batch.events.push(Event::Heard { from, round, digest: statement.digest });
-        self.batch.taken.push((from, round, payload.clone()));
-        self.kept.add(from, round, payload.len());
+        self.batch.taken.push((from, round, payload.bytes().clone()));
+        self.kept.add(from, round, payload.bytes().len());
         self.remember(from, statement);
         self.drain()?;
         Ok(Heard::Taken)
@@ -81,12 +85,12 @@ impl<R: Real> Engine<R> {
         &mut self,
         from: u32,
         statement: &Statement,
-        payload: &[u8],
+        payload: &Payload,
     ) -> Result<Option<Refusal>, EngineError> {
         let Setup { network, .. } = &self.setup;
         let key = network.member(from).map(|member| member.key);
         let genuine = statement.node == from
-            && statement.is_about(payload)
+            && statement.digest == *payload.digest()
             && key.is_some_and(|key| statement.is_of(network, &key));
         if !genuine {
             return Ok(Some(Refusal::Forged));

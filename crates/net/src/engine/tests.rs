@@ -16,6 +16,7 @@ use crate::frame::{Refusal, VERSION};
 use crate::identity::Identity;
 use crate::network::{Network, NetworkFile};
 use crate::rounds::Rounds;
+use crate::statement::Payload;
 
 const ROUNDS: u64 = 6;
 
@@ -128,8 +129,8 @@ fn carry(engines: &mut [Engine<f64>]) {
             let mut cursor = hello(&engines[to], from as u32).have;
             while let Some(outgoing) = engines[from].reader().next_for(to as u32, cursor).unwrap() {
                 cursor = outgoing.statement.round + 1;
-                let heard =
-                    engines[to].hear(from as u32, &outgoing.statement, &outgoing.payload).unwrap();
+                let payload = Payload::new(outgoing.payload);
+                let heard = engines[to].hear(from as u32, &outgoing.statement, &payload).unwrap();
                 if heard == Heard::Early {
                     break;
                 }
@@ -297,7 +298,7 @@ fn every_rule_that_a_peer_breaks_is_named_and_nothing_changes() {
     let node = &mut engines[0];
     let before = node.machine.missing();
     let mut tell = |from, statement: &Statement, payload: &[u8]| {
-        node.hear(from, statement, &Bytes::copy_from_slice(payload)).unwrap()
+        node.hear(from, statement, &Payload::new(Bytes::copy_from_slice(payload))).unwrap()
     };
     let refused = |refusal| Heard::Refused(refusal);
     let nan = message(0, f64::NAN);
@@ -315,17 +316,18 @@ fn every_rule_that_a_peer_breaks_is_named_and_nothing_changes() {
     assert_eq!(tell(1, &forged, &good.payload), refused(Refusal::Forged));
     let far = engines[2].reader().next_for(1, 0).unwrap().unwrap();
     let node = &mut engines[0];
-    let unheard = node.hear(2, &far.statement, &far.payload).unwrap();
+    let unheard = node.hear(2, &far.statement, &Payload::new(far.payload)).unwrap();
     assert_eq!(unheard, refused(Refusal::OutOfRound), "node 2 is not a neighbour of node 0");
     assert_eq!((node.machine.missing(), node.batch.events.len()), (before.clone(), 0));
     // The real one is taken once; again it changes nothing; another of its round is refused.
+    let payload = Payload::new(good.payload.clone());
     for _ in 0..2 {
-        assert_eq!(node.hear(1, &good.statement, &good.payload).unwrap(), Heard::Taken);
+        assert_eq!(node.hear(1, &good.statement, &payload).unwrap(), Heard::Taken);
         assert_eq!(node.machine.missing().len(), before.len() - 1);
     }
     assert_eq!(node.setup.counters.doubled.get(), 1);
     let second = message(0, 0.25);
-    let heard = node.hear(1, &sign(0, &second), &Bytes::from(second)).unwrap();
+    let heard = node.hear(1, &sign(0, &second), &Payload::new(second.into())).unwrap();
     assert_eq!(heard, refused(Refusal::Equivocation));
 }
 

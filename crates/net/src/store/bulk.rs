@@ -25,7 +25,10 @@ pub(super) struct Bulk<'t> {
 }
 
 impl<'t> Bulk<'t> {
-    pub(super) fn new(transaction: &'t WriteTransaction, heap: &'t mut Heap) -> Result<Self, Error> {
+    pub(super) fn new(
+        transaction: &'t WriteTransaction,
+        heap: &'t mut Heap,
+    ) -> Result<Self, Error> {
         let (small, large) = (transaction.open_table(SMALL)?, transaction.open_table(LARGE)?);
         Ok(Self { small, large, heap })
     }
