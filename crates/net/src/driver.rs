@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot, watch};
 use undertone_protocol::{Wirings, wire};
 use undertone_real::Real;
@@ -54,7 +54,6 @@ fn drive<R: Real>(
             .map_err(NodeError::Network)?
     };
     let (stop, stopped) = oneshot::channel::<()>();
-    let handle = runtime.handle().clone();
     let web = options.metrics.map(|address| web::Web {
         address,
         counters: Arc::clone(&setup.counters),
@@ -72,11 +71,13 @@ fn drive<R: Real>(
         });
     });
     let thread = thread.map_err(failed)?;
+    // A clock of its own: with the network's, every pause would wake the network up.
+    let pauses = Builder::new_current_thread().enable_time().build().map_err(failed)?;
     let mut node = Node {
         engine,
         board,
         inbox,
-        handle,
+        pauses,
         peers,
         sessions: BTreeMap::new(),
         rounds: BTreeMap::new(),
@@ -110,7 +111,7 @@ struct Node<'a, R: Real> {
     engine: Engine<R>,
     board: Arc<Board>,
     inbox: mpsc::Receiver<Report>,
-    handle: Handle,
+    pauses: Runtime,
     peers: BTreeSet<u32>,
     /// The present session of each peer that is up.
     sessions: BTreeMap<u32, u64>,
@@ -154,7 +155,7 @@ impl<R: Real> Node<'_, R> {
             let wake = self.timer.filter(|_| !self.overdue).map(|(_, at)| at);
             let pause = wake.map_or(TICK, |at| at.saturating_duration_since(Instant::now()));
             let inbox = &mut self.inbox;
-            let next = self.handle.block_on(async {
+            let next = self.pauses.block_on(async {
                 // A timeout is made where there is a clock: inside.
                 tokio::time::timeout(pause.min(TICK), inbox.recv()).await
             });

@@ -74,6 +74,16 @@ fn compare(name: &str, bytes: usize) {
     }
 }
 
+/// Gives this thread, and those that it will start, a processor of its own, as if its node were on a
+/// machine of its own. Two nodes have four threads, and the system may leave a processor idle while
+/// two of them wait for the other. Without `taskset` it remains so.
+fn place(node: u32) {
+    let Ok(thread) = std::fs::read_link("/proc/thread-self") else { return };
+    let thread = thread.file_name().unwrap_or_default();
+    let mut place = std::process::Command::new("taskset");
+    let _ = place.args(["-cp", &node.to_string()]).arg(thread).output();
+}
+
 /// This program again, for one measurement.
 fn alone(name: &str) -> Measured {
     let program = std::env::current_exe().expect("it runs");
