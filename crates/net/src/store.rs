@@ -1,10 +1,10 @@
 //! What a node must not forget: one embedded database, written in one transaction a round.
 //!
 //! The ledger's entries, the digest of what was promised, what it follows from (the last checkpoint
-//! and what was heard since) and what was acknowledged are on disk together, or none of them is, and
-//! they are there before the first byte leaves (invariant I12). The noise key is there, too: whoever
-//! loses the store loses the noise, so a lost store can waste budget but cannot repeat a noise
-//! stream.
+//! and what was heard since) and what was acknowledged are on disk together, or none of them is,
+//! and they are there before the first byte leaves (invariant I12). The noise key is there, too:
+//! whoever loses the store loses the noise, so a lost store can waste budget but cannot repeat a
+//! noise stream.
 //!
 //! What is large is in a file beside the database, which says where it is.
 //!
@@ -65,8 +65,8 @@ pub struct Store {
 /// What engine and sessions share.
 struct Disk {
     database: Database,
-    /// Locked while a transaction is written, and while bytes are looked up and read: a place is not
-    /// used again under a reader.
+    /// Locked while a transaction is written, and while bytes are looked up and read: a place is
+    /// not used again under a reader.
     heap: Mutex<Heap>,
     recent: Mutex<Recent>,
 }

@@ -158,7 +158,7 @@ pub(crate) fn put_over<R: Real>(bytes: &mut [u8], values: &[R]) {
     }
 }
 
-/// Reads the numbers that [`put`] wrote, over those that are there, and says whether all are finite.
+/// Reads the numbers that [`put`] wrote, over those that are there; whether all are finite.
 pub(crate) fn get_over<R: Real>(bytes: &[u8], values: &mut Vec<R>) -> bool {
     values.resize(bytes.len() / size_of::<R>(), R::ZERO);
     let mut finite = true;

@@ -46,9 +46,9 @@ fn main() {
     }
 }
 
-/// Both in turn, so that what else the machine does falls on both, and each time in a process of its
-/// own, so that neither finds memory that the other has made ready. The middle one of each, and the
-/// middle one of the shares, each of two that were next to each other.
+/// Both in turn, so that what else the machine does falls on both, and each time in a process of
+/// its own, so that neither finds memory that the other has made ready. The middle one of each, and
+/// the middle one of the shares, each of two that were next to each other.
 fn compare(name: &str, bytes: usize) {
     const PAIRS: usize = 7;
     let names = [format!("net_raw_exchange_{name}"), format!("net_node_memory_{name}")];
@@ -74,9 +74,9 @@ fn compare(name: &str, bytes: usize) {
     }
 }
 
-/// Gives this thread, and those that it will start, a processor of its own, as if its node were on a
-/// machine of its own. Two nodes have four threads, and the system may leave a processor idle while
-/// two of them wait for the other. Without `taskset` it remains so.
+/// Gives this thread, and those that it will start, a processor of its own, as if its node were on
+/// a machine of its own. Two nodes have four threads, and the system may leave a processor idle
+/// while two of them wait for the other. Without `taskset` it remains so.
 fn place(node: u32) {
     let Ok(thread) = std::fs::read_link("/proc/thread-self") else { return };
     let thread = thread.file_name().unwrap_or_default();

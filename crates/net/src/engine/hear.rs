@@ -107,6 +107,29 @@ impl<R: Real> Engine<R> {
         Ok((!is_heard).then_some(Refusal::OutOfRound))
     }
 
+    /// Whether a word of this node that a peer shows is one that its store knows.
+    pub(super) fn check_word(
+        &self,
+        witness: u32,
+        seen: Option<&Statement>,
+    ) -> Result<(), EngineError> {
+        let Some(word) = seen else { return Ok(()) };
+        let (seen, key) = (word.round, self.setup.identity.public());
+        if word.node != self.setup.node || !word.is_of(&self.setup.network, &key) {
+            // Not ours: the peer made it up, and that tells nothing.
+            return Ok(());
+        }
+        let own = match self.sent.get(&seen) {
+            Some(digest) if *digest == word.digest => return Ok(()),
+            Some(_) => "it has another message of that round".to_string(),
+            None => match self.sent.last_key_value() {
+                Some((last, _)) => format!("it ends with round {last}"),
+                None => "it is empty".to_string(),
+            },
+        };
+        Err(EngineError::RolledBack { witness, seen, own })
+    }
+
     fn known(&self, from: u32, round: u64) -> Result<Option<Statement>, EngineError> {
         let fresh = self.batch.heard.iter().find(|word| (word.node, word.round) == (from, round));
         match fresh {

@@ -18,8 +18,8 @@ pub struct Batch {
     pub entries: Vec<Entry>,
     /// What came from outside, in order.
     pub events: Vec<Event>,
-    /// The message that is promised. Its digest is durable; its bytes follow from what is, as long as
-    /// no checkpoint takes the place of that.
+    /// The message that is promised. Its digest is durable; its bytes follow from what is, as long
+    /// as no checkpoint takes the place of that.
     pub outgoing: Option<Outgoing>,
     /// What peers signed about their messages.
     pub heard: Vec<Statement>,
