@@ -37,6 +37,9 @@ pub struct Audit {
     pub events: u64,
 }
 
+/// Round, debits and digest of a message.
+type Sent = (u64, u64, [u8; 32]);
+
 pub(super) enum Fault {
     Database(redb::Error),
     Content(String),
@@ -72,7 +75,7 @@ pub(super) struct Opened {
     pub(super) heap: Heap,
     pub(super) about: About,
     pub(super) seal: Seal,
-    sent: Vec<(u64, u64, [u8; 32])>,
+    sent: Vec<Sent>,
     outbox: Vec<u64>,
 }
 
@@ -163,7 +166,7 @@ fn bytes(
     transaction: &ReadTransaction,
     heap: &Heap,
     node: u32,
-) -> Result<(Vec<(u64, u64, [u8; 32])>, Vec<u64>), Fault> {
+) -> Result<(Vec<Sent>, Vec<u64>), Fault> {
     let kept = |key, wanted: &[u8; 32], what: &dyn Fn() -> String| -> Result<(), Fault> {
         match bulk::get(transaction, heap, key) {
             Ok(Some(bytes)) if digest(&bytes) == *wanted => Ok(()),
