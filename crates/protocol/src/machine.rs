@@ -334,7 +334,7 @@ impl<P: Synchronous<R>, R: Real> Machine<P, R> {
     fn is_sound(&self, message: &Message<R>) -> bool {
         let letter = message.letter();
         let silent = letter.is_silent() && !P::MAY_BE_SILENT;
-        message.shape() == self.protocol.shape() && letter.is_sound() && !silent
+        message.shape() == self.protocol.shape() && message.is_sound() && !silent
     }
 
     /// Known only for the present round, and only once its wiring is.

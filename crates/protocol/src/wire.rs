@@ -209,7 +209,7 @@ fn message<R: Real>(
 ) -> Message<R> {
     match extent {
         Extent::Silent => Message::write(round, shape, |slot| slot.stay_silent()),
-        Extent::Dense => Message::dense(round, shape, Released::public(numbers)),
+        Extent::Dense => Message::dense(round, shape, Released::public(numbers)).checked(),
         Extent::Masked => {
             let mut numbers = numbers.into_iter();
             let marked = |k: usize| mask[k / 64] >> (k % 64) & 1 == 1;
