@@ -13,6 +13,11 @@ fuzz_target!(|input: &[u8]| {
     if let Ok(message) = wire::decode::<f32>(bytes, shape) {
         assert_eq!(wire::encode(&message), bytes);
         assert_eq!(wire::size(&message.letter()), bytes.len());
+        // Memory that was used before makes no difference.
+        let mut used = vec![7; bits.into()];
+        wire::encode_into(&message, &mut used);
+        assert_eq!(used, bytes);
+        assert_eq!(wire::decode_over(Some(message.clone()), bytes, shape), Ok(message));
     }
     if let Ok(message) = wire::decode::<f64>(bytes, shape) {
         assert_eq!(wire::encode(&message), bytes);

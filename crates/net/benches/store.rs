@@ -40,7 +40,7 @@ fn commit(name: &str, bytes: usize) {
     let (adjacency, unit) = (Adjacency::Replace, Unit::Record);
     let header = Header { node: 0, budget, adjacency, unit, filter };
     let about = About { node: 0, key: identity.public(), network: [0; 32], header };
-    let mut store = Store::open(&path, &identity, &about, &[0; 32], bytes).expect("a new file");
+    let mut store = Store::open(&path, &identity, &about, &[0; 32]).expect("a new file");
     let payload = bytes::Bytes::from(vec![7; bytes]);
     let start = Instant::now();
     for round in 0..TIMES {

@@ -8,15 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot, watch};
 use undertone_protocol::{Wirings, wire};
 use undertone_real::Real;
 
 use crate::engine::{Effect, Engine, EngineError, Heard, Setup, neighbours};
 use crate::session::{Board, Report, Verdict};
-use crate::statement::Statement;
+use crate::statement::{Payload, Statement};
 use crate::swarm::Net;
 
 pub use run::Run;
@@ -38,6 +37,7 @@ fn drive<R: Real>(
         plan: options.plan,
         payload_limit: wire::largest::<R>(engine.machine().shape()),
         reader: engine.reader(),
+        shelf: engine.shelf(),
         counters: Arc::clone(&setup.counters),
         news: watch::channel(0).0,
         acks: (0..everyone).map(|_| watch::channel(None).0).collect(),
@@ -54,7 +54,6 @@ fn drive<R: Real>(
             .map_err(NodeError::Network)?
     };
     let (stop, stopped) = oneshot::channel::<()>();
-    let handle = runtime.handle().clone();
     let web = options.metrics.map(|address| web::Web {
         address,
         counters: Arc::clone(&setup.counters),
@@ -72,11 +71,13 @@ fn drive<R: Real>(
         });
     });
     let thread = thread.map_err(failed)?;
+    // A clock of its own: with the network's, every pause would wake the network up.
+    let pauses = Builder::new_current_thread().enable_time().build().map_err(failed)?;
     let mut node = Node {
         engine,
         board,
         inbox,
-        handle,
+        pauses,
         peers,
         sessions: BTreeMap::new(),
         rounds: BTreeMap::new(),
@@ -110,7 +111,7 @@ struct Node<'a, R: Real> {
     engine: Engine<R>,
     board: Arc<Board>,
     inbox: mpsc::Receiver<Report>,
-    handle: Handle,
+    pauses: Runtime,
     peers: BTreeSet<u32>,
     /// The present session of each peer that is up.
     sessions: BTreeMap<u32, u64>,
@@ -119,7 +120,7 @@ struct Node<'a, R: Real> {
     /// Peers that said goodbye after the last round.
     gone: BTreeSet<u32>,
     /// Messages too far ahead, at most one a peer: the session waits for the verdict.
-    parked: Vec<(u32, Statement, Bytes, oneshot::Sender<Verdict>)>,
+    parked: Vec<(u32, Statement, Payload, oneshot::Sender<Verdict>)>,
     /// When the present round is over.
     timer: Option<(u64, Instant)>,
     /// The deadline has passed, but a quorum is missing.
@@ -154,7 +155,7 @@ impl<R: Real> Node<'_, R> {
             let wake = self.timer.filter(|_| !self.overdue).map(|(_, at)| at);
             let pause = wake.map_or(TICK, |at| at.saturating_duration_since(Instant::now()));
             let inbox = &mut self.inbox;
-            let next = self.handle.block_on(async {
+            let next = self.pauses.block_on(async {
                 // A timeout is made where there is a clock: inside.
                 tokio::time::timeout(pause.min(TICK), inbox.recv()).await
             });
@@ -212,7 +213,7 @@ impl<R: Real> Node<'_, R> {
         &mut self,
         peer: u32,
         statement: Statement,
-        payload: Bytes,
+        payload: Payload,
         verdict: oneshot::Sender<Verdict>,
     ) -> Result<(), NodeError> {
         match self.engine.hear(peer, &statement, &payload)? {

@@ -9,6 +9,7 @@ mod replay;
 mod terms;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use undertone_graph::NodeId;
@@ -23,6 +24,7 @@ use undertone_real::Real;
 use crate::account::Account;
 use crate::frame::Hello;
 use crate::journal::Event;
+use crate::shelf::Shelf;
 use crate::statement::Statement;
 use crate::store::{About, Batch, Outgoing, Reader, Store};
 
@@ -65,6 +67,10 @@ pub struct Engine<R: Real> {
     witnesses: BTreeSet<u32>,
     /// Where all neighbours are; zero for one that is not there.
     peer_rounds: BTreeMap<u32, u64>,
+    /// Memory for the bytes of messages.
+    shelf: Shelf,
+    /// Memory for the numbers of the next message that comes.
+    spare: Option<Message<R>>,
     effects: Vec<Effect>,
 }
 
@@ -83,8 +89,7 @@ impl<R: Real> Engine<R> {
         let about = About { node, key, network, header };
         let mut noise = [0; 32];
         getrandom::fill(&mut noise).map_err(|e| EngineError::NoRandomness(e.to_string()))?;
-        let largest = wire::largest::<R>(machine.shape());
-        let store = Store::open(&setup.store, &setup.identity, &about, &noise, largest)?;
+        let store = Store::open(&setup.store, &setup.identity, &about, &noise)?;
         let key = match setup.test_seed {
             Some(seed) => Key::from_seed(seed),
             None => Key::from_bytes(store.noise()?),
@@ -112,6 +117,8 @@ impl<R: Real> Engine<R> {
             hearers: neighbours.hearers,
             witnesses: BTreeSet::new(),
             peer_rounds: neighbours.all.into_iter().map(|peer| (peer, 0)).collect(),
+            shelf: Shelf::default(),
+            spare: None,
             effects: Vec::new(),
         };
         engine.replay()?;
@@ -165,6 +172,11 @@ impl<R: Real> Engine<R> {
     /// Reads what is committed, from any thread.
     pub fn reader(&self) -> Reader {
         self.store.reader()
+    }
+
+    /// Memory that sessions share with it.
+    pub(crate) fn shelf(&self) -> Shelf {
+        self.shelf.clone()
     }
 
     /// A peer is there. It shows the newest word of this node that it has.
@@ -232,7 +244,10 @@ impl<R: Real> Engine<R> {
                         self.answer()?;
                     }
                 }
-                Output::Send { message } => self.send(&message)?,
+                Output::Send { message } => {
+                    self.send(&message)?;
+                    self.spare = Arc::into_inner(message);
+                }
                 Output::Wait { round } => self.effects.push(Effect::Wait { round }),
                 Output::RoundDone { .. } => {
                     self.setup.counters.round.set(self.machine.round());
@@ -275,9 +290,11 @@ impl<R: Real> Engine<R> {
 
     /// The only way out: everything is durable before the driver hears of it (invariant I12).
     fn send(&mut self, message: &Message<R>) -> Result<(), EngineError> {
-        let (round, payload) = (message.round(), Bytes::from(wire::encode(message)));
+        let mut payload = self.shelf.take();
+        wire::encode_into(message, &mut payload);
+        let (round, payload) = (message.round(), self.shelf.lend(payload));
         if self.is_replaying() {
-            return self.resend(round, &payload);
+            return self.resend(round, payload);
         }
         let hearers: Vec<u32> = match self.machine.addressee() {
             Some(to) => vec![to.0],
@@ -338,25 +355,6 @@ impl<R: Real> Engine<R> {
             open.remove(&peer);
         });
         self.batch.acked.push((peer, next - 1));
-    }
-
-    /// Whether a word of this node that a peer shows is one that its store knows.
-    fn check_word(&self, witness: u32, seen: Option<&Statement>) -> Result<(), EngineError> {
-        let Some(word) = seen else { return Ok(()) };
-        let (seen, key) = (word.round, self.setup.identity.public());
-        if word.node != self.setup.node || !word.is_of(&self.setup.network, &key) {
-            // Not ours: the peer made it up, and that tells nothing.
-            return Ok(());
-        }
-        let own = match self.sent.get(&seen) {
-            Some(digest) if *digest == word.digest => return Ok(()),
-            Some(_) => "it has another message of that round".to_string(),
-            None => match self.sent.last_key_value() {
-                Some((last, _)) => format!("it ends with round {last}"),
-                None => "it is empty".to_string(),
-            },
-        };
-        Err(EngineError::RolledBack { witness, seen, own })
     }
 
     /// Passes over rounds if most peers are far ahead.

@@ -13,6 +13,7 @@ pub mod journal;
 mod network;
 mod rounds;
 mod session;
+mod shelf;
 mod statement;
 mod store;
 mod swarm;
@@ -24,7 +25,7 @@ pub use identity::{BadHex, Identity, IdentityError, PublicKey, Signature, hex};
 pub use libp2p::Multiaddr;
 pub use network::{Member, Network, NetworkError, NetworkFile, Peer, plan_hash};
 pub use rounds::Rounds;
-pub use statement::{STATEMENT, Statement, digest};
+pub use statement::{Payload, STATEMENT, Statement, digest};
 pub use store::{
     About, Audit, Batch, Contradiction, Outgoing, Reader, Store, StoreError, audit, compare,
 };

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
@@ -12,7 +11,8 @@ use tokio::time::timeout;
 use crate::counters::Counters;
 use crate::frame::{self, Frame, FrameError, Hello, PREFIX, Refusal, SMALL, VERSION, limit};
 use crate::network::Network;
-use crate::statement::Statement;
+use crate::shelf::Shelf;
+use crate::statement::{Payload, Statement, digester};
 use crate::store::Reader;
 
 /// What the network tells the engine.
@@ -20,7 +20,7 @@ pub(crate) enum Report {
     /// A handshake succeeded; a later session of the same peer has a higher number.
     Up { peer: u32, session: u64, hello: Hello },
     /// A message. The session reads on when it has the verdict.
-    Message { peer: u32, statement: Statement, payload: Bytes, verdict: Reply },
+    Message { peer: u32, statement: Statement, payload: Payload, verdict: Reply },
     /// The peer has stored all up to a round.
     Acked { peer: u32, round: u64 },
     /// The peer is in this round.
@@ -55,6 +55,7 @@ pub(crate) struct Board {
     /// The largest message of the plan.
     pub(crate) payload_limit: usize,
     pub(crate) reader: Reader,
+    pub(crate) shelf: Shelf,
     pub(crate) counters: Arc<Counters>,
     /// Counts promised messages.
     pub(crate) news: watch::Sender<u64>,
@@ -73,6 +74,8 @@ const SILENCE: Duration = Duration::from_secs(10);
 /// For a frame that has begun.
 const FRAME: Duration = Duration::from_secs(60);
 const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Bytes of a message that are hashed at once.
+const PART: usize = 64 << 10;
 
 /// Runs a session to its end. An error says why the peer was refused.
 pub(crate) async fn run<S>(
@@ -139,7 +142,7 @@ where
         seen,
     };
     write_frame(output, &Frame::Hello(own), &board.counters).await?;
-    match read_frame(input, SMALL, &board.counters).await? {
+    match read_frame(input, SMALL, board).await?.0 {
         Frame::Hello(hello) if hello.plan != board.plan => Err(Err(Refusal::WrongPlan)),
         Frame::Hello(hello) if hello.network != *board.network.hash() => {
             Err(Err(Refusal::WrongNetwork))
@@ -163,14 +166,14 @@ async fn read<I: AsyncRead + Unpin>(
 ) -> End {
     let limit = limit(board.payload_limit);
     loop {
-        let frame = match read_frame(input, limit, &board.counters).await {
-            Ok(frame) => frame,
+        let (frame, digest) = match read_frame(input, limit, board).await {
+            Ok(read) => read,
             Err(end) => return end,
         };
         let report = match frame {
             Frame::Message { statement, payload } => {
                 let (verdict, decision) = oneshot::channel();
-                let payload = Bytes::from(payload);
+                let payload = Payload::with(board.shelf.lend(payload), digest);
                 let report = Report::Message { peer, statement, payload, verdict };
                 if reports.send(report).await.is_err() {
                     return Ok(());
@@ -221,22 +224,32 @@ async fn write<O: AsyncWrite + Unpin>(
         while flight.front().is_some_and(|round| *round < next) {
             flight.pop_front();
         }
+        // Before the next message, so that the peer knows what it may forget before its next round.
+        let due = ack.has_changed().unwrap_or(false).then(|| *ack.borrow_and_update()).flatten();
+        let mut head = due.map_or_else(Vec::new, |round| Frame::Ack { round }.encode());
         while flight.len() < WINDOW {
             let Ok(found) = board.reader.next_for(peer, cursor) else { return Ok(()) };
             let Some(outgoing) = found else { break };
             let round = outgoing.statement.round;
             cursor = round + 1;
             flight.push_back(round);
-            let head = frame::message_head(&outgoing.statement, outgoing.payload.len());
+            head.extend(frame::message_head(&outgoing.statement, outgoing.payload.len()));
             if put(output, &head, &outgoing.payload, &board.counters).await.is_err() {
                 return Ok(());
             }
+            head.clear();
             board.counters.sent.add(1);
+        }
+        if !head.is_empty() && put(output, &head, &[], &board.counters).await.is_err() {
+            return Ok(());
         }
         let frame = tokio::select! {
             changed = news.changed() => match changed { Ok(()) => None, Err(_) => return Ok(()) },
             changed = acked.changed() => match changed { Ok(()) => None, Err(_) => return Ok(()) },
-            _ = ack.changed() => ack.borrow_and_update().map(|round| Frame::Ack { round }),
+            _ = ack.changed() => {
+                ack.mark_changed();
+                None
+            }
             _ = bye.changed() => bye.borrow_and_update().map(|finished| Frame::Bye { finished }),
             _ = heartbeat.tick() => Some(Frame::Status { round: board.counters.round.get() }),
         };
@@ -272,12 +285,13 @@ async fn put<O: AsyncWrite + Unpin>(
     written.await.map_err(|_| Ok(()))?.map_err(|_| Ok(()))
 }
 
-/// Nothing is allocated before the length is known to be allowed.
+/// A frame, and the digest of its message if it is one. Nothing is allocated before the length is
+/// known to be allowed.
 async fn read_frame<I: AsyncRead + Unpin>(
     input: &mut I,
     limit: usize,
-    counters: &Counters,
-) -> Result<Frame, End> {
+    board: &Board,
+) -> Result<(Frame, [u8; 32]), End> {
     let mut length = [0; PREFIX];
     let read = timeout(SILENCE, input.read_exact(&mut length)).await;
     read.map_err(|_| Err(Refusal::Timeout))?.map_err(|_| Ok(()))?;
@@ -287,15 +301,24 @@ async fn read_frame<I: AsyncRead + Unpin>(
     }
     let mut head = [0; frame::HEAD];
     let head = &mut head[..length.min(frame::HEAD)];
-    let mut body = vec![0; length - head.len()];
+    let mut body = if length > SMALL { board.shelf.take() } else { Vec::new() };
+    body.resize(length - head.len(), 0);
+    let mut digest = digester();
     let read = timeout(FRAME, async {
         input.read_exact(head).await?;
-        input.read_exact(&mut body).await
+        // While the next part is on its way.
+        for part in body.chunks_mut(PART) {
+            input.read_exact(part).await?;
+            digest.update(part);
+        }
+        Ok::<(), std::io::Error>(())
     });
     read.await.map_err(|_| Err(Refusal::Timeout))?.map_err(|_| Ok(()))?;
-    counters.bytes_in.add((PREFIX + length) as u64);
-    Frame::from_parts(head, body).map_err(|error| match error {
+    board.counters.bytes_in.add((PREFIX + length) as u64);
+    let digest = *digest.finalize().as_bytes();
+    let frame = Frame::from_parts(head, body).map_err(|error| match error {
         FrameError::Malformed => Err(Refusal::Malformed),
         FrameError::Version(_) => Err(Refusal::WrongVersion),
-    })
+    });
+    Ok((frame?, digest))
 }

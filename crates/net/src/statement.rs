@@ -1,5 +1,7 @@
 //! What a node signs about each of its messages, so that nobody can deny or repeat a release.
 
+use bytes::Bytes;
+
 use crate::identity::{Identity, PublicKey, Signature};
 use crate::network::Network;
 
@@ -92,9 +94,47 @@ impl Statement {
     }
 }
 
+/// The bytes of a message that came, and their digest: it is computed once, while they come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payload {
+    bytes: Bytes,
+    digest: [u8; 32],
+}
+
+impl Payload {
+    /// Of bytes that are all there.
+    pub fn new(bytes: Bytes) -> Self {
+        let digest = digest(&bytes);
+        Self { bytes, digest }
+    }
+
+    /// Of bytes whose digest was made on the way.
+    pub(crate) fn with(bytes: Bytes, digest: [u8; 32]) -> Self {
+        debug_assert_eq!(digest, self::digest(&bytes));
+        Self { bytes, digest }
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// Their digest.
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+}
+
+const DIGEST: &str = "undertone message v1";
+
 /// Of a message's bytes.
 pub fn digest(payload: &[u8]) -> [u8; 32] {
-    blake3::derive_key("undertone message v1", payload)
+    blake3::derive_key(DIGEST, payload)
+}
+
+/// Makes the same digest of bytes that come in parts.
+pub(crate) fn digester() -> blake3::Hasher {
+    blake3::Hasher::new_derive_key(DIGEST)
 }
 
 #[cfg(test)]

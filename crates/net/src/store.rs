@@ -1,9 +1,12 @@
 //! What a node must not forget: one embedded database, written in one transaction a round.
 //!
-//! The ledger's entries, the bytes that were promised, what was heard and what was acknowledged are
-//! on disk together, or none of them is, and they are there before the first byte leaves (invariant
-//! I12). The noise key is there, too: whoever loses the store loses the noise, so a lost store can
-//! waste budget but cannot repeat a noise stream.
+//! The ledger's entries, the digest of what was promised, what it follows from (the last checkpoint
+//! and what was heard since) and what was acknowledged are on disk together, or none of them is,
+//! and they are there before the first byte leaves (invariant I12). The noise key is there, too:
+//! whoever loses the store loses the noise, so a lost store can waste budget but cannot repeat a
+//! noise stream.
+//!
+//! What is large is in a file beside the database, which says where it is.
 //!
 //! Every transaction ends with a seal, the node's signature over the lengths and heads of ledger
 //! and journal. What was changed, cut or swapped is found when the store is opened; a whole store
@@ -12,12 +15,16 @@
 mod batch;
 mod bulk;
 mod check;
+mod heap;
+mod reader;
+mod recent;
 mod seal;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use bytes::Bytes;
+use redb::{Database, ReadableDatabase, TableDefinition};
 use undertone_privacy::ledger::{Entry, Header};
 
 use crate::identity::{Identity, PublicKey};
@@ -25,8 +32,11 @@ use crate::journal::Event;
 use crate::statement::{STATEMENT, Statement};
 
 pub use batch::{Batch, Outgoing};
-use bulk::BULK;
+use bulk::Bulk;
 pub use check::{Audit, Contradiction, audit, compare};
+use heap::Heap;
+pub use reader::Reader;
+use recent::Recent;
 use seal::Seal;
 
 const META: TableDefinition<&str, &[u8]> = TableDefinition::new("meta");
@@ -39,26 +49,27 @@ const HEARD: TableDefinition<(u32, u64), &[u8]> = TableDefinition::new("heard");
 /// One past the last round that a peer has stored.
 const ACKED: TableDefinition<u32, u64> = TableDefinition::new("acked");
 
-const FORMAT: &[u8] = b"undertone store v2";
+const FORMAT: &[u8] = b"undertone store v3";
 
 /// Pages kept in memory; a node reads little of what it wrote.
 const CACHE: usize = 4 << 20;
 
-/// Besides, so many of the largest messages: a transaction that does not fit into half of the
-/// memory is written early, and read again for its checksums; so is what it forgets.
-const CACHED_MESSAGES: usize = 12;
-
 /// A node's store. Only one process at a time can have it open.
 pub struct Store {
-    database: Arc<Database>,
-    newest: Newest,
+    disk: Arc<Disk>,
     identity: Identity,
     about: About,
     seal: Seal,
 }
 
-/// The message that was promised last: most peers ask for no other.
-type Newest = Arc<Mutex<Option<Outgoing>>>;
+/// What engine and sessions share.
+struct Disk {
+    database: Database,
+    /// Locked while a transaction is written, and while bytes are looked up and read: a place is
+    /// not used again under a reader.
+    heap: Mutex<Heap>,
+    recent: Mutex<Recent>,
+}
 
 /// What a store is about; fixed when it is made.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,19 +123,18 @@ pub enum StoreError {
 }
 
 impl Store {
-    /// Opens a store, or makes one with the given noise key, for messages of so many bytes at most.
+    /// Opens a store, or makes one with the given noise key.
     pub fn open(
         path: &Path,
         identity: &Identity,
         about: &About,
         noise: &[u8; 32],
-        largest: usize,
     ) -> Result<Self, StoreError> {
         let new = std::fs::metadata(path).map_or(true, |file| file.len() == 0);
         if new {
-            Self::create(path, identity, about, noise, largest)
+            Self::create(path, identity, about, noise)
         } else {
-            Self::reopen(path, identity, about, largest)
+            Self::reopen(path, identity, about)
         }
     }
 
@@ -133,12 +143,12 @@ impl Store {
         identity: &Identity,
         about: &About,
         noise: &[u8; 32],
-        largest: usize,
     ) -> Result<Self, StoreError> {
         restrict(path)?;
-        let database = builder(largest).create(path).map_err(|e| open_error(path, &e))?;
+        let database = builder().create(path).map_err(|e| open_error(path, &e))?;
+        let mut heap = Heap::open(path, Vec::new()).map_err(|e| open_error(path, &e))?;
         let seal = Seal::first();
-        let write = || -> Result<(), redb::Error> {
+        let mut write = || -> Result<(), redb::Error> {
             let transaction = database.begin_write()?;
             {
                 let mut meta = transaction.open_table(META)?;
@@ -152,7 +162,7 @@ impl Store {
                 meta.insert("seal", &seal.sign(identity)[..])?;
                 transaction.open_table(LEDGER)?;
                 transaction.open_table(JOURNAL)?;
-                transaction.open_table(BULK)?;
+                Bulk::new(&transaction, &mut heap)?;
                 transaction.open_table(OUTBOX)?;
                 transaction.open_table(HEARD)?;
                 transaction.open_table(ACKED)?;
@@ -161,16 +171,11 @@ impl Store {
             Ok(())
         };
         write().map_err(|error| StoreError::Write(error.to_string()))?;
-        Ok(Self::of(database, identity, about.clone(), seal))
+        Ok(Self::of(database, heap, identity, about.clone(), seal))
     }
 
-    fn reopen(
-        path: &Path,
-        identity: &Identity,
-        about: &About,
-        largest: usize,
-    ) -> Result<Self, StoreError> {
-        let (database, found, seal) = check::open(path, largest)?;
+    fn reopen(path: &Path, identity: &Identity, about: &About) -> Result<Self, StoreError> {
+        let check::Opened { database, heap, about: found, seal, .. } = check::open(path)?;
         let other = |what| Err(StoreError::Other { path: path.display().to_string(), what });
         match &found {
             found if found.network != about.network => return other("network"),
@@ -179,18 +184,18 @@ impl Store {
             found if found.header != about.header => return other("budget or plan"),
             _ => {}
         }
-        Ok(Self::of(database, identity, found, seal))
+        Ok(Self::of(database, heap, identity, found, seal))
     }
 
-    fn of(database: Database, identity: &Identity, about: About, seal: Seal) -> Self {
-        let (database, newest) = (Arc::new(database), Newest::default());
-        Self { database, newest, identity: identity.clone(), about, seal }
+    fn of(database: Database, heap: Heap, identity: &Identity, about: About, seal: Seal) -> Self {
+        let disk = Disk { database, heap: Mutex::new(heap), recent: Mutex::default() };
+        Self { disk: Arc::new(disk), identity: identity.clone(), about, seal }
     }
 
     /// The secret of all noise.
     pub(crate) fn noise(&self) -> Result<[u8; 32], StoreError> {
         let read = || -> Result<Option<[u8; 32]>, redb::Error> {
-            let meta = self.database.begin_read()?.open_table(META)?;
+            let meta = self.disk.database.begin_read()?.open_table(META)?;
             Ok(meta.get("noise")?.and_then(|noise| noise.value().try_into().ok()))
         };
         let missing = || StoreError::Read("there is no noise key".into());
@@ -204,7 +209,7 @@ impl Store {
 
     /// All debits.
     pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
-        check::entries(&self.database).map_err(|error| match error {
+        check::entries(&self.disk.database).map_err(|error| match error {
             check::Fault::Database(error) => read_error(error),
             check::Fault::Content(reason) => StoreError::Read(reason),
         })
@@ -218,7 +223,7 @@ impl Store {
     /// An event of the journal.
     pub fn event(&self, index: u64) -> Result<Event, StoreError> {
         let read = || -> Result<Option<Event>, redb::Error> {
-            let journal = self.database.begin_read()?.open_table(JOURNAL)?;
+            let journal = self.disk.database.begin_read()?.open_table(JOURNAL)?;
             Ok(journal.get(index)?.and_then(|bytes| Event::decode(bytes.value())))
         };
         let missing = || StoreError::Read(format!("event {index} of the journal is missing"));
@@ -232,7 +237,7 @@ impl Store {
         mut tell: impl FnMut(Event),
     ) -> Result<(), StoreError> {
         let mut read = || -> Result<(), redb::Error> {
-            let journal = self.database.begin_read()?.open_table(JOURNAL)?;
+            let journal = self.disk.database.begin_read()?.open_table(JOURNAL)?;
             for row in journal.range(..before)? {
                 let (_, bytes) = row?;
                 Event::decode(bytes.value()).into_iter().for_each(&mut tell);
@@ -244,22 +249,21 @@ impl Store {
 
     /// The bytes of a message that was taken in, if they are still needed.
     pub fn message(&self, from: u32, round: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        let read = || -> Result<Option<Vec<u8>>, redb::Error> {
-            let table = self.database.begin_read()?.open_table(BULK)?;
-            Ok(bulk::get(&table, (from, round))?)
-        };
-        read().map_err(read_error)
+        self.disk.bytes((from, round)).map_err(read_error)
     }
 
     /// The last checkpoint: the index of its event, and its bytes.
     pub fn checkpoint(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
-        check::checkpoint(&self.database).map_err(read_error)
+        let index = check::checkpoint(&self.disk.database).map_err(read_error)?;
+        let Some(index) = index else { return Ok(None) };
+        let state = self.disk.bytes(bulk::CHECKPOINT).map_err(read_error)?;
+        Ok(Some((index, state.unwrap_or_default())))
     }
 
     /// What a peer signed in a round.
     pub fn heard(&self, from: u32, round: u64) -> Result<Option<Statement>, StoreError> {
         let read = || -> Result<Option<Statement>, redb::Error> {
-            let heard = self.database.begin_read()?.open_table(HEARD)?;
+            let heard = self.disk.database.begin_read()?.open_table(HEARD)?;
             Ok(heard.get((from, round))?.and_then(|bytes| statement(bytes.value())))
         };
         read().map_err(read_error)
@@ -267,98 +271,63 @@ impl Store {
 
     /// All that peers signed, in order of nodes and rounds.
     pub fn all_heard(&self) -> Result<Vec<Statement>, StoreError> {
-        check::all_heard(&self.database).map_err(read_error)
+        check::all_heard(&self.disk.database).map_err(read_error)
     }
 
     /// A handle that reads what is committed, from any thread.
     pub fn reader(&self) -> Reader {
-        let (database, newest) = (Arc::clone(&self.database), Arc::clone(&self.newest));
-        Reader { node: self.about.node, database, newest }
+        Reader { node: self.about.node, disk: Arc::clone(&self.disk) }
     }
 
     /// Makes all of it durable, or nothing.
     pub fn commit(&mut self, batch: &Batch) -> Result<(), StoreError> {
         let seal = batch.seal(&self.seal);
+        let (node, signed) = (self.about.node, seal.sign(&self.identity));
+        // Whoever finds its round in the database finds its bytes here. Nobody looks before.
+        let left = self.disk.recent().take_up(batch);
         batch
-            .write(&self.database, self.about.node, &seal.sign(&self.identity))
+            .write(&self.disk.database, &mut self.disk.heap(), node, &left, &signed)
             .map_err(|error| StoreError::Write(error.to_string()))?;
         self.seal = seal;
-        if let Some(outgoing) = &batch.outgoing {
-            *self.newest.lock().expect("nobody panics with it") = Some(outgoing.clone());
-        }
+        self.disk.recent().drop_those(batch, &left);
+        Ok(())
+    }
+
+    /// A replay has made a promised message again: its bytes can be sent, if somebody needs them.
+    pub(crate) fn recall(&self, round: u64, payload: Bytes) -> Result<(), StoreError> {
+        let read = || -> Result<Option<Outgoing>, redb::Error> {
+            let transaction = self.disk.database.begin_read()?;
+            let outbox = transaction.open_table(OUTBOX)?;
+            let Some(row) = outbox.get(round)? else { return Ok(None) };
+            if bulk::contains(&transaction, (self.about.node, round))? {
+                return Ok(None);
+            }
+            Ok(Outgoing::decode(row.value(), payload))
+        };
+        let recalled = read().map_err(read_error)?;
+        recalled.into_iter().for_each(|outgoing| self.disk.recent().add(outgoing));
         Ok(())
     }
 }
 
-/// Reads what is committed.
-#[derive(Clone)]
-pub struct Reader {
-    node: u32,
-    database: Arc<Database>,
-    newest: Newest,
-}
-
-impl Reader {
-    /// The first promised message for a peer in round `from` or later.
-    pub fn next_for(&self, peer: u32, from: u64) -> Result<Option<Outgoing>, StoreError> {
-        let read = || -> Result<Option<Outgoing>, redb::Error> {
-            let transaction = self.database.begin_read()?;
-            let outbox = transaction.open_table(OUTBOX)?;
-            for row in outbox.range(from..)? {
-                let (round, bytes) = row?;
-                if !Outgoing::is_for(bytes.value(), peer) {
-                    continue;
-                }
-                let round = round.value();
-                let newest = self.newest.lock().expect("nobody panics with it").clone();
-                if let Some(newest) = newest.filter(|newest| newest.statement.round == round) {
-                    return Ok(Some(newest));
-                }
-                let table = transaction.open_table(BULK)?;
-                let payload = bulk::get(&table, (self.node, round))?;
-                return Ok(payload.and_then(|p| Outgoing::decode(bytes.value(), p.into())));
-            }
-            Ok(None)
-        };
-        read().map_err(read_error)
+impl Disk {
+    fn heap(&self) -> MutexGuard<'_, Heap> {
+        self.heap.lock().expect("nobody panics with it")
     }
 
-    /// The promised rounds that somebody has not acknowledged, and who.
-    pub fn promised(&self) -> Result<Vec<(u64, Vec<u32>)>, StoreError> {
-        let read = || -> Result<Vec<(u64, Vec<u32>)>, redb::Error> {
-            let transaction = self.database.begin_read()?;
-            let acked = transaction.open_table(ACKED)?;
-            let mut promised = Vec::new();
-            for row in transaction.open_table(OUTBOX)?.iter()? {
-                let (round, bytes) = row?;
-                let round = round.value();
-                let mut open = Vec::new();
-                for peer in Outgoing::hearers_of(bytes.value()) {
-                    if acked.get(peer)?.is_none_or(|next| next.value() <= round) {
-                        open.push(peer);
-                    }
-                }
-                promised.push((round, open));
-            }
-            Ok(promised)
-        };
-        read().map_err(read_error)
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().expect("nobody panics with it")
     }
 
-    /// The newest word of a peer that is stored.
-    pub fn newest(&self, from: u32) -> Result<Option<Statement>, StoreError> {
-        let read = || -> Result<Option<Statement>, redb::Error> {
-            let heard = self.database.begin_read()?.open_table(HEARD)?;
-            let last = heard.range((from, 0)..=(from, u64::MAX))?.next_back().transpose()?;
-            Ok(last.and_then(|(_, bytes)| statement(bytes.value())))
-        };
-        read().map_err(read_error)
+    fn bytes(&self, key: (u32, u64)) -> Result<Option<Vec<u8>>, redb::Error> {
+        let heap = self.heap();
+        bulk::get(&self.database.begin_read()?, &heap, key)
     }
 }
 
-fn builder(largest: usize) -> redb::Builder {
+fn builder() -> redb::Builder {
     let mut builder = Database::builder();
-    builder.set_cache_size(CACHE.saturating_add(largest.saturating_mul(CACHED_MESSAGES)));
+    builder.set_cache_size(CACHE);
     builder
 }
 

@@ -4,6 +4,7 @@ use undertone_privacy::release::Released;
 use undertone_real::Real;
 
 use crate::initial::start;
+use crate::mail::are_finite;
 
 /// Goes over all that an algorithm carries from round to round, in a fixed order, and either writes
 /// it or puts back what was written. One function of the algorithm does both
@@ -77,8 +78,8 @@ impl<'a> Carried<'a> {
                     return;
                 };
                 *left = rest;
-                values.clear();
-                get(own, values);
+                // A state may hold any number.
+                let _ = get_over(own, values);
             }
         }
     }
@@ -132,39 +133,55 @@ impl<'a> Carried<'a> {
 /// not filled with zeros before.
 const AT_ONCE: usize = 256;
 
-/// Numbers as little-endian bytes of their own precision.
+/// Appends numbers as little-endian bytes of their own precision.
 pub(crate) fn put<R: Real>(bytes: &mut Vec<u8>, values: &[R]) {
     bytes.reserve(size_of_val(values));
-    match R::slice(values) {
-        undertone_real::Slice::F32(values) => put_blocks(bytes, values, f32::to_le_bytes),
-        undertone_real::Slice::F64(values) => put_blocks(bytes, values, f64::to_le_bytes),
-    }
-}
-
-fn put_blocks<T: Copy, const N: usize>(bytes: &mut Vec<u8>, values: &[T], le: fn(T) -> [u8; N]) {
-    let mut block = [[0; N]; AT_ONCE];
+    let mut block = [0; AT_ONCE * size_of::<u64>()];
     for part in values.chunks(AT_ONCE) {
-        block.iter_mut().zip(part).for_each(|(place, value)| *place = le(*value));
-        bytes.extend_from_slice(block[..part.len()].as_flattened());
+        let block = &mut block[..size_of_val(part)];
+        put_over(block, part);
+        bytes.extend_from_slice(block);
     }
 }
 
-/// Appends the numbers that [`put`] wrote.
-pub(crate) fn get<R: Real>(bytes: &[u8], values: &mut Vec<R>) {
-    values.reserve(bytes.len() / size_of::<R>());
-    let mut block = [R::ZERO; AT_ONCE];
-    for part in bytes.chunks(AT_ONCE * size_of::<R>()) {
-        let block = &mut block[..part.len() / size_of::<R>()];
-        match R::slice_mut(block) {
-            undertone_real::SliceMut::F32(block) => {
+/// The same over bytes that are there, as many as the numbers need.
+pub(crate) fn put_over<R: Real>(bytes: &mut [u8], values: &[R]) {
+    match R::slice(values) {
+        undertone_real::Slice::F32(values) => {
+            let places = bytes.as_chunks_mut::<4>().0.iter_mut();
+            places.zip(values).for_each(|(place, value)| *place = value.to_le_bytes());
+        }
+        undertone_real::Slice::F64(values) => {
+            let places = bytes.as_chunks_mut::<8>().0.iter_mut();
+            places.zip(values).for_each(|(place, value)| *place = value.to_le_bytes());
+        }
+    }
+}
+
+/// Reads the numbers that [`put`] wrote, over those that are there; whether all are finite.
+pub(crate) fn get_over<R: Real>(bytes: &[u8], values: &mut Vec<R>) -> bool {
+    values.resize(bytes.len() / size_of::<R>(), R::ZERO);
+    let mut finite = true;
+    // In parts, so that a part is still in the first cache when it is looked at.
+    let parts = bytes.chunks(AT_ONCE * size_of::<R>());
+    for (part, values) in parts.zip(values.chunks_mut(AT_ONCE)) {
+        match R::slice_mut(values) {
+            undertone_real::SliceMut::F32(values) => {
                 let places = part.as_chunks::<4>().0.iter();
-                block.iter_mut().zip(places).for_each(|(v, place)| *v = f32::from_le_bytes(*place));
+                values
+                    .iter_mut()
+                    .zip(places)
+                    .for_each(|(v, bytes)| *v = f32::from_le_bytes(*bytes));
             }
-            undertone_real::SliceMut::F64(block) => {
+            undertone_real::SliceMut::F64(values) => {
                 let places = part.as_chunks::<8>().0.iter();
-                block.iter_mut().zip(places).for_each(|(v, place)| *v = f64::from_le_bytes(*place));
+                values
+                    .iter_mut()
+                    .zip(places)
+                    .for_each(|(v, bytes)| *v = f64::from_le_bytes(*bytes));
             }
         }
-        values.extend_from_slice(block);
+        finite &= are_finite(values);
     }
+    finite
 }

@@ -134,6 +134,8 @@ pub struct Machine<P, R> {
     patience: Patience,
     phase: Phase,
     inbox: BTreeMap<(u64, NodeId), Arc<Message<R>>>,
+    /// One that was read and that nobody else has: the next one is written over it.
+    spare: Option<Message<R>>,
     outputs: VecDeque<Output<R>>,
     drops: Drops,
 }
@@ -158,6 +160,7 @@ impl<P: Synchronous<R>, R: Real> Machine<P, R> {
             patience,
             phase: Phase::Beginning,
             inbox: BTreeMap::new(),
+            spare: None,
             outputs: VecDeque::new(),
             drops: Drops::default(),
         };
@@ -294,7 +297,8 @@ impl<P: Synchronous<R>, R: Real> Machine<P, R> {
 
     fn send(&mut self, wiring: Arc<Wiring>) {
         let (round, around) = (self.round, wiring.around(self.node));
-        let message = Message::write(round, self.protocol.shape(), |slot| {
+        let (spare, shape) = (self.spare.take(), self.protocol.shape());
+        let message = Message::write_over(spare, round, shape, |slot| {
             self.protocol.send(round, &around, slot);
         });
         self.outputs.push_back(Output::Send { message: Arc::new(message) });
@@ -330,7 +334,7 @@ impl<P: Synchronous<R>, R: Real> Machine<P, R> {
     fn is_sound(&self, message: &Message<R>) -> bool {
         let letter = message.letter();
         let silent = letter.is_silent() && !P::MAY_BE_SILENT;
-        message.shape() == self.protocol.shape() && letter.is_sound() && !silent
+        message.shape() == self.protocol.shape() && message.is_sound() && !silent
     }
 
     /// Known only for the present round, and only once its wiring is.
@@ -367,7 +371,9 @@ impl<P: Synchronous<R>, R: Real> Machine<P, R> {
         let letters = letters.filter(|(_, letter)| !P::MAY_BE_SILENT || !letter.is_silent());
         self.protocol.receive(round, &wiring.around(self.node), letters);
         self.outputs.push_back(Output::RoundDone { round });
-        self.inbox = self.inbox.split_off(&(round + 1, NodeId(0)));
+        let later = self.inbox.split_off(&(round + 1, NodeId(0)));
+        let read = std::mem::replace(&mut self.inbox, later);
+        self.spare = read.into_values().find_map(Arc::into_inner);
         self.go_to(self.present.max(round + 1));
     }
 }

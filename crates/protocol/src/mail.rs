@@ -24,6 +24,7 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::initial::nothing;
 use crate::lattice::Lattice;
 use crate::topology::Neighbourhood;
 
@@ -293,6 +294,12 @@ impl<R: Real> Slot<'_, R> {
                 }
             },
         );
+    }
+
+    /// Multiplies all values by `share` and sends what they are then: in one pass over memory.
+    #[inline(always)]
+    pub fn scale_and_send(&mut self, values: &mut Released<Vec<R>>, share: R) {
+        self.step_and_send(values, R::ZERO, &nothing(0), share);
     }
 
     /// Tells the hearers that there is nothing new.

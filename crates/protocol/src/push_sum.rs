@@ -66,9 +66,7 @@ impl<R: Real> Synchronous<R> for PushSum<R> {
 
     #[inline(always)]
     fn send(&mut self, _round: u64, around: &Neighbourhood<'_>, slot: &mut Slot<'_, R>) {
-        let share = R::from_f64(around.share());
-        self.state.update(|state| state.iter_mut().for_each(|v| *v *= share));
-        slot.send(&self.state);
+        slot.scale_and_send(&mut self.state, R::from_f64(around.share()));
     }
 
     #[inline(always)]

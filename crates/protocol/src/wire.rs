@@ -15,8 +15,8 @@ mod pack;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
-use crate::carried::{get, put};
-use crate::mail::{self, Extent, Letter, Message, Shape};
+use crate::carried::{get_over, put, put_over};
+use crate::mail::{Extent, Letter, Message, Shape};
 
 /// The version that is written, and the only one that is read.
 pub const VERSION: u8 = 1;
@@ -91,39 +91,64 @@ pub fn largest<R: Real>(shape: Shape) -> usize {
 
 /// The bytes of a message. Whatever is in a message was released (invariant I1).
 pub fn encode<R: Real>(message: &Message<R>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_into(message, &mut bytes);
+    bytes
+}
+
+/// The same, in memory that was used before.
+pub fn encode_into<R: Real>(message: &Message<R>, bytes: &mut Vec<u8>) {
     let letter = message.letter();
-    let mut bytes = Vec::with_capacity(size(&letter));
+    if letter.extent() == Extent::Dense && letter.shape().lattice.is_none() {
+        // What is there is written over; only what is new is filled with zeros before.
+        bytes.resize(size(&letter), 0);
+        let (head, numbers) = bytes.split_at_mut(HEADER);
+        head.copy_from_slice(&header::<R>(message));
+        return put_over(numbers, letter.values());
+    }
+    bytes.clear();
+    bytes.reserve(size(&letter));
+    bytes.extend(header::<R>(message));
+    if let Some(mask) = letter.mask() {
+        let mask = mask.iter().flat_map(|word| word.to_le_bytes());
+        bytes.extend(mask.take(letter.shape().mask_bits.div_ceil(8)));
+    }
+    match letter.shape().lattice.filter(|_| letter.extent() == Extent::Dense) {
+        Some(lattice) => pack::write(bytes, lattice, letter.values()),
+        None => {
+            let sent = letter.values().iter().enumerate().filter(|(k, _)| is_sent(&letter, *k));
+            sent.for_each(|(_, value)| put(bytes, std::slice::from_ref(value)));
+        }
+    }
+}
+
+fn header<R: Real>(message: &Message<R>) -> [u8; HEADER] {
+    let letter = message.letter();
     let extent = match letter.extent() {
         Extent::Silent => SILENT,
         Extent::Dense if letter.shape().lattice.is_some() => QUANTISED,
         Extent::Dense => 0,
         Extent::Masked => MASKED,
     };
-    bytes.extend([VERSION, extent | precision::<R>()]);
-    bytes.extend(message.round().to_le_bytes());
-    bytes.extend((letter.shape().width as u32).to_le_bytes());
-    if let Some(mask) = letter.mask() {
-        let mask = mask.iter().flat_map(|word| word.to_le_bytes());
-        bytes.extend(mask.take(letter.shape().mask_bits.div_ceil(8)));
-    }
-    if let (Some(lattice), Extent::Dense) = (letter.shape().lattice, letter.extent()) {
-        pack::write(&mut bytes, lattice, letter.values());
-        return bytes;
-    }
-    match letter.extent() {
-        Extent::Silent => {}
-        Extent::Dense => put(&mut bytes, letter.values()),
-        Extent::Masked => {
-            let sent = letter.values().iter().enumerate().filter(|(k, _)| is_sent(&letter, *k));
-            sent.for_each(|(_, value)| put(&mut bytes, std::slice::from_ref(value)));
-        }
-    }
-    bytes
+    let mut header = [0; HEADER];
+    header[..2].copy_from_slice(&[VERSION, extent | precision::<R>()]);
+    header[2..10].copy_from_slice(&message.round().to_le_bytes());
+    header[10..].copy_from_slice(&(letter.shape().width as u32).to_le_bytes());
+    header
 }
 
 /// The message that bytes from a peer hold. Nothing is allocated before the length is known to be
 /// that of `shape`.
 pub fn decode<R: Real>(bytes: &[u8], shape: Shape) -> Result<Message<R>, DecodeError> {
+    decode_over(None, bytes, shape)
+}
+
+/// The same, in the memory of a message that nobody needs, if there is one.
+pub fn decode_over<R: Real>(
+    old: Option<Message<R>>,
+    bytes: &[u8],
+    shape: Shape,
+) -> Result<Message<R>, DecodeError> {
     let short = |expected| DecodeError::Length { expected, found: bytes.len() };
     let (header, body) = bytes.split_at_checked(HEADER).ok_or(short(HEADER))?;
     if header[0] != VERSION {
@@ -164,15 +189,14 @@ pub fn decode<R: Real>(bytes: &[u8], shape: Shape) -> Result<Message<R>, DecodeE
     let numbers: Vec<R> = match shape.lattice {
         Some(lattice) => pack::read(numbers, lattice, sent)?,
         None => {
-            let mut values = Vec::new();
-            get(numbers, &mut values);
+            let mut values = old.map_or_else(Vec::new, Message::into_values);
+            if !get_over(numbers, &mut values) {
+                let at = values.iter().position(|v| !v.is_finite()).unwrap_or(0);
+                return Err(DecodeError::NotFinite { at });
+            }
             values
         }
     };
-    if !mail::are_finite(&numbers) {
-        let at = numbers.iter().position(|v| !v.is_finite()).unwrap_or(0);
-        return Err(DecodeError::NotFinite { at });
-    }
     Ok(message(round, shape, extent, &mask, numbers))
 }
 
@@ -186,7 +210,7 @@ fn message<R: Real>(
 ) -> Message<R> {
     match extent {
         Extent::Silent => Message::write(round, shape, |slot| slot.stay_silent()),
-        Extent::Dense => Message::dense(round, shape, Released::public(numbers)),
+        Extent::Dense => Message::dense(round, shape, Released::public(numbers)).checked(),
         Extent::Masked => {
             let mut numbers = numbers.into_iter();
             let marked = |k: usize| mask[k / 64] >> (k % 64) & 1 == 1;

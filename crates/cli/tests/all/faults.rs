@@ -58,6 +58,14 @@ fn two_hundred_kills_of_a_training() {
     survives_kills("kills-training", &plan(LEARNING, 8, 1500, "f32"), 200);
 }
 
+/// Messages and checkpoints that are in the file beside the database.
+#[test]
+#[ignore = "long; cargo xtask test --net"]
+fn sixty_kills_of_nodes_with_large_messages() {
+    let body = CONSENSUS.replace("dimension = 3", "dimension = 5000");
+    survives_kills("kills-large", &plan(&body, 4, 1500, "f64"), 60);
+}
+
 /// Without rounds the order is the network's, so there are no bits to compare with. Every node
 /// ends, has paid for each of its activations once, and was heard with what it paid for.
 #[test]

@@ -21,25 +21,85 @@ const KILOBYTE: usize = 1 << 10;
 fn main() {
     let disk = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let memory = Some(PathBuf::from("/dev/shm")).filter(|folder| folder.is_dir());
-    for (name, bytes, rounds) in [("1MB", MEGABYTE, 300), ("1kB", KILOBYTE, 3_000)] {
+    let sizes = [("1MB", MEGABYTE, 200), ("1kB", KILOBYTE, 2_000)];
+    let words: Vec<String> = std::env::args().collect();
+    for (name, bytes, rounds) in sizes {
         let raw = |pattern| move || raw::measure(pattern, bytes, rounds);
         let node = |folder: &Path| town::measure(folder, bytes, rounds as u64);
+        if let [_, alone, wanted] = &words[..]
+            && alone == ALONE
+        {
+            let measured = match &memory {
+                _ if *wanted == format!("net_raw_exchange_{name}") => raw(Pattern::Exchange)(),
+                Some(memory) if *wanted == format!("net_node_memory_{name}") => node(memory),
+                _ => continue,
+            };
+            return println!("{} {}", measured.per_second, measured.each);
+        }
         report(&format!("net_raw_stream_{name}"), bytes, raw(Pattern::Stream));
-        let exchange = report(&format!("net_raw_exchange_{name}"), bytes, raw(Pattern::Exchange));
-        if let Some(memory) = &memory {
-            let found = report(&format!("net_node_memory_{name}"), bytes, || node(memory));
-            if let (Some(found), Some(exchange)) = (found, exchange) {
-                share(
-                    &format!("net_node_memory_{name}_of_raw_by_clock"),
-                    found.per_second / exchange.per_second,
-                );
-                share(&format!("net_node_memory_{name}_of_raw_by_cpu"), exchange.each / found.each);
-            }
+        if memory.is_some() {
+            compare(name, bytes);
         }
         report(&format!("net_node_disk_{name}"), bytes, || node(&disk));
         let synced = || synced(&disk, bytes, rounds);
         report(&format!("net_disk_alone_{name}"), bytes, synced);
     }
+}
+
+/// Both in turn, so that what else the machine does falls on both, and each time in a process of
+/// its own, so that neither finds memory that the other has made ready. The middle one of each, and
+/// the middle one of the shares, each of two that were next to each other.
+fn compare(name: &str, bytes: usize) {
+    const PAIRS: usize = 7;
+    let names = [format!("net_raw_exchange_{name}"), format!("net_node_memory_{name}")];
+    let chosen = names.each_ref().map(|name| is_chosen(name));
+    let mut found = [Vec::new(), Vec::new()];
+    for _ in 0..PAIRS {
+        for ((name, found), chosen) in names.iter().zip(&mut found).zip(chosen) {
+            found.extend(chosen.then(|| alone(name)));
+        }
+    }
+    for (name, found) in names.iter().zip(&found).filter(|(_, found)| !found.is_empty()) {
+        let per_second = median(found.iter().map(|one| one.per_second));
+        say(name, bytes, Measured { per_second, each: median(found.iter().map(|one| one.each)) });
+    }
+    if chosen == [true, true] {
+        let pairs = || found[0].iter().zip(&found[1]);
+        let clock = median(pairs().map(|(raw, node)| node.per_second / raw.per_second));
+        let cpu = median(pairs().map(|(raw, node)| raw.each / node.each));
+        for (how, value) in [("clock", clock), ("cpu", cpu)] {
+            let name = format!("{}_of_raw_by_{how}", names[1]);
+            println!("{{\"name\": \"{name}\", \"unit\": \"share\", \"value\": {value:.3}}}");
+        }
+    }
+}
+
+/// Gives this thread, and those that it will start, a processor of its own, as if its node were on
+/// a machine of its own. Two nodes have four threads, and the system may leave a processor idle
+/// while two of them wait for the other. Without `taskset` it remains so.
+fn place(node: u32) {
+    let Ok(thread) = std::fs::read_link("/proc/thread-self") else { return };
+    let thread = thread.file_name().unwrap_or_default();
+    let mut place = std::process::Command::new("taskset");
+    let _ = place.args(["-cp", &node.to_string()]).arg(thread).output();
+}
+
+/// This program again, for one measurement.
+fn alone(name: &str) -> Measured {
+    let program = std::env::current_exe().expect("it runs");
+    let run = std::process::Command::new(program).args([ALONE, name]).output().expect("it starts");
+    let said = String::from_utf8(run.stdout).expect("it speaks");
+    let numbers: Vec<f64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [per_second, each] = numbers[..] else { panic!("{name}: {said}") };
+    Measured { per_second, each }
+}
+
+const ALONE: &str = "--alone";
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 /// What the disk takes if every message is appended to a file and made durable on its own.
@@ -78,21 +138,21 @@ impl Clock {
     }
 }
 
-/// Does it and says what came of it; nothing if it was not chosen.
-fn report(name: &str, bytes: usize, work: impl FnOnce() -> Measured) -> Option<Measured> {
-    let mut chosen = std::env::args().skip(1).filter(|word| !word.starts_with('-')).peekable();
-    if chosen.peek().is_some() && !chosen.any(|word| name.contains(&word)) {
-        return None;
+/// Does it and says what came of it, if it was chosen.
+fn report(name: &str, bytes: usize, work: impl FnOnce() -> Measured) {
+    if is_chosen(name) {
+        say(name, bytes, work());
     }
-    let measured = work();
-    let Measured { per_second, each } = measured;
+}
+
+fn is_chosen(name: &str) -> bool {
+    let mut chosen = std::env::args().skip(1).filter(|word| !word.starts_with('-')).peekable();
+    chosen.peek().is_none() || chosen.any(|word| name.contains(&word))
+}
+
+fn say(name: &str, bytes: usize, Measured { per_second, each }: Measured) {
     let megabytes = per_second * bytes as f64 / 1e6;
     println!("{{\"name\": \"{name}\", \"unit\": \"messages/s\", \"value\": {per_second:.1}}}");
     println!("{{\"name\": \"{name}_bytes\", \"unit\": \"MB/s\", \"value\": {megabytes:.1}}}");
     println!("{{\"name\": \"{name}_cpu\", \"unit\": \"s\", \"value\": {each:.6}}}");
-    Some(measured)
-}
-
-fn share(name: &str, value: f64) {
-    println!("{{\"name\": \"{name}\", \"unit\": \"share\", \"value\": {value:.3}}}");
 }

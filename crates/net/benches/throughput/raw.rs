@@ -7,7 +7,7 @@ use libp2p::identity::Keypair;
 use libp2p::swarm::dial_opts::DialOpts;
 use libp2p::{Multiaddr, PeerId, StreamProtocol, Swarm, SwarmBuilder, noise, tcp, yamux};
 
-use crate::{Clock, Measured};
+use crate::{Clock, Measured, place};
 
 const PROTOCOL: StreamProtocol = StreamProtocol::new("/undertone-bench/1");
 
@@ -26,6 +26,7 @@ pub fn measure(pattern: Pattern, bytes: usize, times: usize) -> Measured {
     let peer = key.public().to_peer_id();
     let (tell, told) = std::sync::mpsc::channel();
     let server = std::thread::spawn(move || {
+        place(1);
         on_a_runtime(async move {
             let mut swarm = swarm(key);
             let mut incoming = swarm.behaviour().new_control().accept(PROTOCOL).expect("once");
@@ -47,9 +48,12 @@ pub fn measure(pattern: Pattern, bytes: usize, times: usize) -> Measured {
         })
     });
     let address = told.recv().expect("it listens");
-    let measured = on_a_runtime(client(peer, address, pattern, bytes, times));
+    let client = std::thread::spawn(move || {
+        place(0);
+        on_a_runtime(client(peer, address, pattern, bytes, times))
+    });
     server.join().expect("no panic");
-    measured
+    client.join().expect("no panic")
 }
 
 async fn client(

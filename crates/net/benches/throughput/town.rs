@@ -12,7 +12,7 @@ use undertone_net::{
 use undertone_node::Experiment;
 use undertone_node::plan::{Plan, Precision, expand};
 
-use crate::{Clock, Measured};
+use crate::{Clock, Measured, place};
 
 /// Messages out of each of two nodes, from the first round to the last.
 pub fn measure(folder: &Path, bytes: usize, rounds: u64) -> Measured {
@@ -31,7 +31,7 @@ pub fn measure(folder: &Path, bytes: usize, rounds: u64) -> Measured {
         if round == rounds {
             break;
         }
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(Duration::from_millis(5));
     }
     let (first, clock) = first.expect("there are rounds");
     let measured = clock.stop((rounds - first) as f64);
@@ -71,6 +71,7 @@ fn start(
         linger: Duration::from_secs(30),
     };
     let thread = std::thread::spawn(move || {
+        place(node);
         let mut watch = |_: &Status| {};
         let run = Run { setup, options, watch: &mut watch };
         let outcome = run.node(&experiment, Precision::F64, 1, None).expect("a right plan");

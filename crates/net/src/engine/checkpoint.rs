@@ -19,10 +19,11 @@ impl Default for Keep {
     }
 }
 
-/// A message was hashed when it came and is only written; a state is copied, hashed and written. So
-/// a state is kept when it is small beside what was heard, or beside what need not be written then.
-const STATES: usize = 4;
-const SPARED: usize = 2;
+/// A message was hashed when it came and is only written; a state is copied, hashed and written,
+/// and with it promised messages that do not follow from it. So a state is kept when it is small
+/// beside what was heard, or beside what need not be written then.
+const STATES: usize = 16;
+const SPARED: usize = 4;
 
 /// What was heard since the last checkpoint, and how large that was.
 #[derive(Debug, Default)]

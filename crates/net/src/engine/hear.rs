@@ -1,11 +1,10 @@
 //! Messages of peers: checked, taken in, kept for the next transaction.
 
-use std::sync::Arc;
-
 use undertone_protocol::wire::DecodeError;
 
 use super::*;
 use crate::frame::Refusal;
+use crate::statement::Payload;
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +23,7 @@ impl<R: Real> Engine<R> {
         &mut self,
         from: u32,
         statement: &Statement,
-        payload: &Bytes,
+        payload: &Payload,
     ) -> Result<Heard, EngineError> {
         let round = statement.round;
         if let Some(refusal) = self.complaint(from, statement, payload)? {
@@ -58,12 +57,15 @@ impl<R: Real> Engine<R> {
             Timing::Due if self.machine.reacts() && !self.is_cleared() => return Ok(Heard::Early),
             Timing::Due => {}
         }
-        let message = match wire::decode::<R>(payload, self.machine.shape()) {
-            Ok(message) if message.round() == round => Arc::new(message),
-            Ok(_) => return Ok(Heard::Refused(Refusal::Malformed)),
-            Err(DecodeError::NotFinite { .. }) => return Ok(Heard::Refused(Refusal::NotFinite)),
-            Err(_) => return Ok(Heard::Refused(Refusal::Malformed)),
-        };
+        let message =
+            match wire::decode_over(self.spare.take(), payload.bytes(), self.machine.shape()) {
+                Ok(message) if message.round() == round => Arc::new(message),
+                Ok(_) => return Ok(Heard::Refused(Refusal::Malformed)),
+                Err(DecodeError::NotFinite { .. }) => {
+                    return Ok(Heard::Refused(Refusal::NotFinite));
+                }
+                Err(_) => return Ok(Heard::Refused(Refusal::Malformed)),
+            };
         let before = self.machine.malformed();
         self.machine.handle(Input::Message { from: NodeId(from), message });
         if self.machine.malformed() > before {
@@ -71,8 +73,8 @@ impl<R: Real> Engine<R> {
         }
         self.setup.counters.heard.add(1);
         self.batch.events.push(Event::Heard { from, round, digest: statement.digest });
-        self.batch.taken.push((from, round, payload.clone()));
-        self.kept.add(from, round, payload.len());
+        self.batch.taken.push((from, round, payload.bytes().clone()));
+        self.kept.add(from, round, payload.bytes().len());
         self.remember(from, statement);
         self.drain()?;
         Ok(Heard::Taken)
@@ -83,12 +85,12 @@ impl<R: Real> Engine<R> {
         &mut self,
         from: u32,
         statement: &Statement,
-        payload: &[u8],
+        payload: &Payload,
     ) -> Result<Option<Refusal>, EngineError> {
         let Setup { network, .. } = &self.setup;
         let key = network.member(from).map(|member| member.key);
         let genuine = statement.node == from
-            && statement.is_about(payload)
+            && statement.digest == *payload.digest()
             && key.is_some_and(|key| statement.is_of(network, &key));
         if !genuine {
             return Ok(Some(Refusal::Forged));
@@ -103,6 +105,29 @@ impl<R: Real> Engine<R> {
         let heard = wiring.around(self.machine.node()).heard;
         let is_heard = heard.binary_search(&NodeId(from)).is_ok();
         Ok((!is_heard).then_some(Refusal::OutOfRound))
+    }
+
+    /// Whether a word of this node that a peer shows is one that its store knows.
+    pub(super) fn check_word(
+        &self,
+        witness: u32,
+        seen: Option<&Statement>,
+    ) -> Result<(), EngineError> {
+        let Some(word) = seen else { return Ok(()) };
+        let (seen, key) = (word.round, self.setup.identity.public());
+        if word.node != self.setup.node || !word.is_of(&self.setup.network, &key) {
+            // Not ours: the peer made it up, and that tells nothing.
+            return Ok(());
+        }
+        let own = match self.sent.get(&seen) {
+            Some(digest) if *digest == word.digest => return Ok(()),
+            Some(_) => "it has another message of that round".to_string(),
+            None => match self.sent.last_key_value() {
+                Some((last, _)) => format!("it ends with round {last}"),
+                None => "it is empty".to_string(),
+            },
+        };
+        Err(EngineError::RolledBack { witness, seen, own })
     }
 
     fn known(&self, from: u32, round: u64) -> Result<Option<Statement>, EngineError> {

@@ -56,15 +56,16 @@ impl<R: Real> Engine<R> {
         Ok(())
     }
 
-    /// A message that was promised before: the bytes must be the same, and those on disk are sent.
-    pub(super) fn resend(&mut self, round: u64, payload: &[u8]) -> Result<(), EngineError> {
-        let digest = digest(payload);
+    /// A message that was promised before: the bytes must be the same.
+    pub(super) fn resend(&mut self, round: u64, payload: Bytes) -> Result<(), EngineError> {
+        let digest = digest(&payload);
         let debits = self.oracle.ledger().len();
         if self.store.event(self.fed)? != (Event::Sent { round, debits, digest }) {
             return Err(EngineError::Diverged { round });
         }
         self.fed += 1;
         self.sent.insert(round, digest);
+        self.store.recall(round, payload)?;
         Ok(())
     }
 }

@@ -16,6 +16,7 @@ use crate::frame::{Refusal, VERSION};
 use crate::identity::Identity;
 use crate::network::{Network, NetworkFile};
 use crate::rounds::Rounds;
+use crate::statement::Payload;
 
 const ROUNDS: u64 = 6;
 
@@ -25,6 +26,8 @@ struct Town {
     folder: PathBuf,
     rounds: Rounds,
     keep: Keep,
+    /// Of the vectors.
+    dimension: usize,
 }
 
 impl Town {
@@ -40,7 +43,7 @@ impl Town {
         }
         keys.iter().for_each(|key| assert!(file.sign(key).is_ok()));
         let network = Arc::new(file.check(n, "plan").unwrap());
-        Self { keys, network, folder, rounds, keep: Keep::default() }
+        Self { keys, network, folder, rounds, keep: Keep::default(), dimension: 1 }
     }
 
     fn path(&self, node: u32) -> PathBuf {
@@ -53,7 +56,7 @@ impl Town {
         protocol: P,
         value: f64,
     ) -> Result<Engine<f64>, EngineError> {
-        let vector = PrivateVector::new(vec![value], Bound::Box { radius: 1.0 }, 1);
+        let vector = PrivateVector::new(vec![value; self.dimension], Bound::Box { radius: 1.0 }, 1);
         let budget =
             Budget { epsilon: Epsilon::new(1.0).unwrap(), delta: Delta::new(1e-5).unwrap() };
         let noise = Noise::calibrated(&vector.sensitivity(), budget.epsilon, budget.delta).unwrap();
@@ -82,7 +85,7 @@ impl Town {
     }
 
     fn push_sum(&self, node: u32) -> Result<Engine<f64>, EngineError> {
-        self.open(node, PushSum::new(1), 0.1 * f64::from(node))
+        self.open(node, PushSum::new(self.dimension), 0.1 * f64::from(node))
     }
 
     fn all(&self) -> Vec<Engine<f64>> {
@@ -126,8 +129,8 @@ fn carry(engines: &mut [Engine<f64>]) {
             let mut cursor = hello(&engines[to], from as u32).have;
             while let Some(outgoing) = engines[from].reader().next_for(to as u32, cursor).unwrap() {
                 cursor = outgoing.statement.round + 1;
-                let heard =
-                    engines[to].hear(from as u32, &outgoing.statement, &outgoing.payload).unwrap();
+                let payload = Payload::new(outgoing.payload);
+                let heard = engines[to].hear(from as u32, &outgoing.statement, &payload).unwrap();
                 if heard == Heard::Early {
                     break;
                 }
@@ -139,7 +142,7 @@ fn carry(engines: &mut [Engine<f64>]) {
 
 fn estimates(engines: &[Engine<f64>]) -> Vec<u64> {
     let of = |engine: &Engine<f64>| {
-        let mut out = [0.0];
+        let mut out = vec![0.0; engine.machine().dimension()];
         engine.machine().estimate(&mut out);
         out[0].to_bits()
     };
@@ -170,7 +173,14 @@ fn nothing_is_released_before_all_hearers_have_spoken() {
 /// same bytes, and nothing else; and the ledger has paid for it.
 #[test]
 fn a_node_that_is_thrown_away_at_any_moment_promises_the_same_bytes() {
-    is_thrown_away("crash", Keep::default());
+    is_thrown_away("crash", Keep::default(), 1);
+}
+
+/// The same with messages that are not in the database, without checkpoints, and with some.
+#[test]
+fn so_does_one_whose_messages_are_large() {
+    is_thrown_away("large", Keep::default(), 2_500);
+    is_thrown_away("large-third", Keep { bytes: usize::MAX, rounds: 3 }, 2_500);
 }
 
 /// The same if only the state of every round, or of every second, is kept, and not what led to it.
@@ -178,7 +188,7 @@ fn a_node_that_is_thrown_away_at_any_moment_promises_the_same_bytes() {
 fn checkpoints_lead_to_the_same_bytes_and_messages_are_forgotten() {
     for (name, rounds) in [("each", 1), ("second", 2)] {
         let keep = Keep { bytes: usize::MAX, rounds };
-        let town = is_thrown_away(name, keep);
+        let town = is_thrown_away(name, keep, 1);
         for node in 0..3 {
             let store = town.push_sum(node).unwrap().store;
             assert!(store.checkpoint().unwrap().is_some());
@@ -189,8 +199,8 @@ fn checkpoints_lead_to_the_same_bytes_and_messages_are_forgotten() {
     }
 }
 
-fn is_thrown_away(name: &str, keep: Keep) -> Town {
-    let town = Town { keep, ..Town::new(name, 3, forever()) };
+fn is_thrown_away(name: &str, keep: Keep, dimension: usize) -> Town {
+    let town = Town { keep, dimension, ..Town::new(name, 3, forever()) };
     let mut engines = town.all();
     greet(&mut engines).unwrap();
     let mut promised = BTreeMap::new();
@@ -288,7 +298,7 @@ fn every_rule_that_a_peer_breaks_is_named_and_nothing_changes() {
     let node = &mut engines[0];
     let before = node.machine.missing();
     let mut tell = |from, statement: &Statement, payload: &[u8]| {
-        node.hear(from, statement, &Bytes::copy_from_slice(payload)).unwrap()
+        node.hear(from, statement, &Payload::new(Bytes::copy_from_slice(payload))).unwrap()
     };
     let refused = |refusal| Heard::Refused(refusal);
     let nan = message(0, f64::NAN);
@@ -306,17 +316,18 @@ fn every_rule_that_a_peer_breaks_is_named_and_nothing_changes() {
     assert_eq!(tell(1, &forged, &good.payload), refused(Refusal::Forged));
     let far = engines[2].reader().next_for(1, 0).unwrap().unwrap();
     let node = &mut engines[0];
-    let unheard = node.hear(2, &far.statement, &far.payload).unwrap();
+    let unheard = node.hear(2, &far.statement, &Payload::new(far.payload)).unwrap();
     assert_eq!(unheard, refused(Refusal::OutOfRound), "node 2 is not a neighbour of node 0");
     assert_eq!((node.machine.missing(), node.batch.events.len()), (before.clone(), 0));
     // The real one is taken once; again it changes nothing; another of its round is refused.
+    let payload = Payload::new(good.payload.clone());
     for _ in 0..2 {
-        assert_eq!(node.hear(1, &good.statement, &good.payload).unwrap(), Heard::Taken);
+        assert_eq!(node.hear(1, &good.statement, &payload).unwrap(), Heard::Taken);
         assert_eq!(node.machine.missing().len(), before.len() - 1);
     }
     assert_eq!(node.setup.counters.doubled.get(), 1);
     let second = message(0, 0.25);
-    let heard = node.hear(1, &sign(0, &second), &Bytes::from(second)).unwrap();
+    let heard = node.hear(1, &sign(0, &second), &Payload::new(second.into())).unwrap();
     assert_eq!(heard, refused(Refusal::Equivocation));
 }
 

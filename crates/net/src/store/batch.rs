@@ -4,7 +4,8 @@ use bytes::Bytes;
 use redb::{Database, ReadableTableMetadata};
 use undertone_privacy::ledger::Entry;
 
-use super::bulk::{self, BULK};
+use super::bulk::{self, Bulk};
+use super::heap::Heap;
 use super::seal::Seal;
 use super::{ACKED, HEARD, JOURNAL, LEDGER, META, OUTBOX};
 use crate::journal::Event;
@@ -17,7 +18,8 @@ pub struct Batch {
     pub entries: Vec<Entry>,
     /// What came from outside, in order.
     pub events: Vec<Event>,
-    /// The message that is promised.
+    /// The message that is promised. Its digest is durable; its bytes follow from what is, as long
+    /// as no checkpoint takes the place of that.
     pub outgoing: Option<Outgoing>,
     /// What peers signed about their messages.
     pub heard: Vec<Statement>,
@@ -52,11 +54,14 @@ impl Batch {
     }
 
     /// One phase: a torn write does not have the database's checksums, and if it had, the chain
-    /// would not end in the seal.
+    /// would not end in the seal. `left` are older promised messages whose bytes a replay would not
+    /// make again after this.
     pub(super) fn write(
         &self,
         database: &Database,
+        heap: &mut Heap,
         node: u32,
+        left: &[Outgoing],
         seal: &[u8],
     ) -> Result<(), redb::Error> {
         let transaction = database.begin_write()?;
@@ -71,29 +76,30 @@ impl Batch {
             for (index, event) in (first..).zip(&self.events) {
                 journal.insert(index, &event.encode()[..])?;
             }
-            let mut bulk = transaction.open_table(BULK)?;
+            let mut bulk = Bulk::new(&transaction, heap)?;
             let mut meta = transaction.open_table(META)?;
             for (from, round) in &self.forgotten {
-                bulk::remove(&mut bulk, (*from, *round))?;
+                bulk.remove((*from, *round))?;
             }
             for (from, round, payload) in &self.taken {
-                bulk::put(&mut bulk, (*from, *round), payload)?;
+                bulk.put((*from, *round), payload)?;
             }
             if let Some((place, state)) = &self.checkpoint {
-                bulk::remove(&mut bulk, bulk::CHECKPOINT)?;
-                bulk::put(&mut bulk, bulk::CHECKPOINT, state)?;
+                bulk.remove(bulk::CHECKPOINT)?;
+                bulk.put(bulk::CHECKPOINT, state)?;
                 let index = first + *place as u64;
                 meta.insert("checkpoint", &index.to_le_bytes()[..])?;
             }
             let mut outbox = transaction.open_table(OUTBOX)?;
             for round in &self.settled {
                 outbox.remove(round)?;
-                bulk::remove(&mut bulk, (node, *round))?;
+                bulk.remove((node, *round))?;
+            }
+            for outgoing in left {
+                bulk.put((node, outgoing.statement.round), &outgoing.payload)?;
             }
             if let Some(outgoing) = &self.outgoing {
-                let round = outgoing.statement.round;
-                outbox.insert(round, &outgoing.encode()[..])?;
-                bulk::put(&mut bulk, (node, round), &outgoing.payload)?;
+                outbox.insert(outgoing.statement.round, &outgoing.encode()[..])?;
             }
             let mut heard = transaction.open_table(HEARD)?;
             for statement in &self.heard {
@@ -104,8 +110,10 @@ impl Batch {
                 acked.insert(peer, round + 1)?;
             }
             meta.insert("seal", seal)?;
+            bulk.sync()?;
         }
         transaction.commit()?;
+        heap.reuse();
         Ok(())
     }
 }
@@ -121,9 +129,13 @@ impl Outgoing {
     }
 
     pub(super) fn decode(bytes: &[u8], payload: Bytes) -> Option<Self> {
-        let (hearers, statement) = split(bytes)?;
-        let statement = Statement::decode(statement.try_into().ok()?);
-        Some(Self { hearers: numbers(hearers).collect(), statement, payload })
+        let statement = Self::statement_of(bytes)?;
+        Some(Self { hearers: Self::hearers_of(bytes), statement, payload })
+    }
+
+    pub(super) fn statement_of(bytes: &[u8]) -> Option<Statement> {
+        let (_, statement) = split(bytes)?;
+        Some(Statement::decode(statement.try_into().ok()?))
     }
 
     pub(super) fn hearers_of(bytes: &[u8]) -> Vec<u32> {

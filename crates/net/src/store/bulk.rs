@@ -1,52 +1,91 @@
-//! Messages and checkpoints: cut into rows that fill the database's pages.
+//! The bytes of messages and of the checkpoint: small ones in the database, large ones beside it.
 
-use redb::{ReadableTable, StorageError, Table, TableDefinition};
+use redb::{Error, ReadTransaction, ReadableTable, Table, TableDefinition, WriteTransaction};
 
-/// By whose message it is, its round, and the part.
-pub(super) const BULK: TableDefinition<Key, &[u8]> = TableDefinition::new("bulk");
+use super::heap::{Heap, Place};
+
+/// By whose message it is, and its round.
+type Key = (u32, u64);
+
+const SMALL: TableDefinition<Key, &[u8]> = TableDefinition::new("small");
+/// Where it begins, and how long it is.
+const LARGE: TableDefinition<Key, (u64, u64)> = TableDefinition::new("large");
 
 /// The checkpoint is here; no node has this number.
-pub(super) const CHECKPOINT: (u32, u64) = (u32::MAX, 0);
+pub(super) const CHECKPOINT: Key = (u32::MAX, 0);
 
-type Key = (u32, u64, u32);
+/// Shorter ones are in the database, so that there is one file to make durable, and not two.
+pub(super) const LIMIT: usize = 16 << 10;
 
-/// A row has a page of the next power of two, which is written as a whole. With what stands beside
-/// it, this fills one.
-const PART: usize = (64 << 10) - 128;
-
-pub(super) fn put(
-    table: &mut Table<'_, Key, &'static [u8]>,
-    (node, round): (u32, u64),
-    bytes: &[u8],
-) -> Result<(), StorageError> {
-    let first = bytes.len().min(PART);
-    table.insert((node, round, 0), &bytes[..first])?;
-    for (part, bytes) in (1..).zip(bytes[first..].chunks(PART)) {
-        table.insert((node, round, part), bytes)?;
-    }
-    Ok(())
+/// Within a transaction that writes.
+pub(super) struct Bulk<'t> {
+    small: Table<'t, Key, &'static [u8]>,
+    large: Table<'t, Key, (u64, u64)>,
+    heap: &'t mut Heap,
 }
 
-pub(super) fn get(
-    table: &impl ReadableTable<Key, &'static [u8]>,
-    (node, round): (u32, u64),
-) -> Result<Option<Vec<u8>>, StorageError> {
-    let mut found = None;
-    for row in table.range((node, round, 0)..=(node, round, u32::MAX))? {
-        let (_, part) = row?;
-        found.get_or_insert_with(Vec::new).extend_from_slice(part.value());
+impl<'t> Bulk<'t> {
+    pub(super) fn new(
+        transaction: &'t WriteTransaction,
+        heap: &'t mut Heap,
+    ) -> Result<Self, Error> {
+        let (small, large) = (transaction.open_table(SMALL)?, transaction.open_table(LARGE)?);
+        Ok(Self { small, large, heap })
     }
-    Ok(found)
-}
 
-pub(super) fn remove(
-    table: &mut Table<'_, Key, &'static [u8]>,
-    (node, round): (u32, u64),
-) -> Result<(), StorageError> {
-    for part in 0.. {
-        if table.remove((node, round, part))?.is_none() {
-            break;
+    /// Nothing may be there.
+    pub(super) fn put(&mut self, key: Key, bytes: &[u8]) -> Result<(), Error> {
+        if bytes.len() < LIMIT {
+            self.small.insert(key, bytes)?;
+            return Ok(());
         }
+        let Place { start, length } = self.heap.put(bytes).map_err(Error::Io)?;
+        self.large.insert(key, (start, length))?;
+        Ok(())
     }
-    Ok(())
+
+    pub(super) fn remove(&mut self, key: Key) -> Result<(), Error> {
+        if self.small.remove(key)?.is_some() {
+            return Ok(());
+        }
+        if let Some(place) = self.large.remove(key)? {
+            let (start, length) = place.value();
+            self.heap.forget(Place { start, length });
+        }
+        Ok(())
+    }
+
+    /// What was put is durable after this, but nothing names it yet.
+    pub(super) fn sync(self) -> Result<(), Error> {
+        self.heap.sync().map_err(Error::Io)
+    }
+}
+
+/// All places that count.
+pub(super) fn places(transaction: &ReadTransaction) -> Result<Vec<Place>, Error> {
+    let mut places = Vec::new();
+    for row in transaction.open_table(LARGE)?.iter()? {
+        let (start, length) = row?.1.value();
+        places.push(Place { start, length });
+    }
+    Ok(places)
+}
+
+pub(super) fn contains(transaction: &ReadTransaction, key: Key) -> Result<bool, Error> {
+    Ok(transaction.open_table(SMALL)?.get(key)?.is_some()
+        || transaction.open_table(LARGE)?.get(key)?.is_some())
+}
+
+/// The bytes, which the caller compares with their digest.
+pub(super) fn get(
+    transaction: &ReadTransaction,
+    heap: &Heap,
+    key: Key,
+) -> Result<Option<Vec<u8>>, Error> {
+    if let Some(bytes) = transaction.open_table(SMALL)?.get(key)? {
+        return Ok(Some(bytes.value().to_vec()));
+    }
+    let Some(place) = transaction.open_table(LARGE)?.get(key)? else { return Ok(None) };
+    let (start, length) = place.value();
+    heap.get(Place { start, length }).map(Some).map_err(Error::Io)
 }

@@ -1,12 +1,14 @@
 //! Whether a store is what its owner wrote: for opening it, and for whoever wants to know.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use redb::{Database, ReadableDatabase, ReadableTable};
+use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable};
 use undertone_privacy::ledger::{Entry, Guarantee, Ledger};
 
-use super::bulk::{self, BULK};
+use super::bulk;
+use super::heap::Heap;
 use super::seal::Seal;
 use super::{
     About, FORMAT, HEARD, JOURNAL, LEDGER, META, OUTBOX, Outgoing, StoreError, builder, open_error,
@@ -35,6 +37,9 @@ pub struct Audit {
     pub events: u64,
 }
 
+/// Round, debits and digest of a message.
+type Sent = (u64, u64, [u8; 32]);
+
 pub(super) enum Fault {
     Database(redb::Error),
     Content(String),
@@ -51,7 +56,7 @@ pub fn audit(path: &Path) -> Result<Audit, StoreError> {
     if !path.is_file() {
         return Err(open_error(path, &"there is no such file"));
     }
-    let (database, about, seal) = open(path, 0)?;
+    let Opened { database, about, seal, sent, outbox, .. } = open(path)?;
     let damaged = |reason: String| StoreError::Damaged { path: path.display().to_string(), reason };
     let say = |fault| match fault {
         Fault::Database(error) => damaged(error.to_string()),
@@ -60,60 +65,27 @@ pub fn audit(path: &Path) -> Result<Audit, StoreError> {
     let entries = entries(&database).map_err(say)?;
     let ledger = Ledger::replay(about.header.clone(), entries.clone());
     let guarantee = ledger.map_err(|error| damaged(error.to_string()))?.guarantee();
-    let read = || -> Result<_, Fault> {
-        let transaction = database.begin_read()?;
-        let mut sent = Vec::new();
-        let journal = transaction.open_table(JOURNAL)?;
-        let messages = transaction.open_table(BULK)?;
-        let after = kept_since(&database)?;
-        for row in journal.iter()? {
-            let (index, bytes) = row?;
-            match Event::decode(bytes.value()) {
-                Some(Event::Sent { round, debits, digest }) => sent.push((round, debits, digest)),
-                Some(Event::Heard { from, round, digest: wanted })
-                    if after.is_none_or(|after| after.needs(index.value(), round)) =>
-                {
-                    let kept = bulk::get(&messages, (from, round))?;
-                    if kept.is_none_or(|payload| digest(&payload) != wanted) {
-                        let what = format!("the message of node {from} in round {round}");
-                        return Err(Fault::Content(format!("{what} is not the one heard")));
-                    }
-                }
-                _ => {}
-            }
-        }
-        let mut outbox = Vec::new();
-        let table = transaction.open_table(OUTBOX)?;
-        for row in table.iter()? {
-            let (round, bytes) = row?;
-            let payload = bulk::get(&messages, (about.node, round.value()))?;
-            let outgoing =
-                payload.and_then(|payload| Outgoing::decode(bytes.value(), payload.into()));
-            let known = outgoing.is_some_and(|outgoing| {
-                outgoing.statement.is_about(&outgoing.payload)
-                    && sent.iter().any(|(round, _, digest)| {
-                        (*round, *digest) == (outgoing.statement.round, outgoing.statement.digest)
-                    })
-            });
-            if !known {
-                let round = round.value();
-                return Err(Fault::Content(format!("message {round} is not the one promised")));
-            }
-            outbox.push(round.value());
-        }
-        Ok((sent, outbox))
-    };
-    let (sent, outbox) = read().map_err(say)?;
     let heard = all_heard(&database).map_err(|error| damaged(error.to_string()))?;
     Ok(Audit { about, entries, guarantee, sent, heard, outbox, events: seal.events })
 }
 
-/// Opens an old store: what it is about, and its seal, which was checked.
-pub(super) fn open(path: &Path, largest: usize) -> Result<(Database, About, Seal), StoreError> {
+/// A store that was opened and checked.
+pub(super) struct Opened {
+    pub(super) database: Database,
+    pub(super) heap: Heap,
+    pub(super) about: About,
+    pub(super) seal: Seal,
+    sent: Vec<Sent>,
+    outbox: Vec<u64>,
+}
+
+/// Opens an old store. All of it is checked: what its owner signed, and all bytes that are needed
+/// to go on.
+pub(super) fn open(path: &Path) -> Result<Opened, StoreError> {
     let damaged = |reason: String| StoreError::Damaged { path: path.display().to_string(), reason };
     // The database takes some damage for a bug of its own and panics.
     let opened = catch_unwind(AssertUnwindSafe(|| -> Result<(Database, bool), redb::Error> {
-        let mut database = builder(largest).open(path)?;
+        let mut database = builder().open(path)?;
         let whole = database.check_integrity()?;
         Ok((database, whole))
     }));
@@ -129,9 +101,17 @@ pub(super) fn open(path: &Path, largest: usize) -> Result<(Database, About, Seal
         Ok(Err(error)) => return Err(damaged(error.to_string())),
         Err(_) => return Err(damaged("its pages make no sense".into())),
     };
-    let read = catch_unwind(AssertUnwindSafe(|| contents(&database)));
+    let read = catch_unwind(AssertUnwindSafe(|| -> Result<_, Fault> {
+        let (about, seal) = contents(&database)?;
+        let transaction = database.begin_read()?;
+        let heap = Heap::open(path, bulk::places(&transaction)?).map_err(redb::Error::Io)?;
+        let (sent, outbox) = bytes(&transaction, &heap, about.node)?;
+        Ok((heap, about, seal, sent, outbox))
+    }));
     match read {
-        Ok(Ok((about, seal))) => Ok((database, about, seal)),
+        Ok(Ok((heap, about, seal, sent, outbox))) => {
+            Ok(Opened { database, heap, about, seal, sent, outbox })
+        }
         Ok(Err(Fault::Database(error))) => Err(damaged(error.to_string())),
         Ok(Err(Fault::Content(reason))) => Err(damaged(reason)),
         Err(_) => Err(damaged("its pages make no sense".into())),
@@ -179,38 +159,84 @@ fn contents(database: &Database) -> Result<(About, Seal), Fault> {
     Ok((about, seal))
 }
 
-/// Which messages the last checkpoint left: those after it, and those of rounds to come.
-#[derive(Clone, Copy)]
-struct Since {
-    index: u64,
-    round: u64,
-}
-
-impl Since {
-    fn needs(self, index: u64, round: u64) -> bool {
-        index > self.index || round >= self.round
-    }
-}
-
-fn kept_since(database: &Database) -> Result<Option<Since>, Fault> {
-    let Some((index, state)) = checkpoint(database)? else { return Ok(None) };
-    let journal = database.begin_read()?.open_table(JOURNAL)?;
-    let event = journal.get(index)?.and_then(|bytes| Event::decode(bytes.value()));
-    match event {
-        Some(Event::Checkpoint { round, digest: wanted, .. }) if digest(&state) == wanted => {
-            Ok(Some(Since { index, round }))
+/// What was sent (rounds, debits, digests), and the rounds of the outbox, if all bytes are there
+/// that a restart needs: the checkpoint, messages that were heard after it or for later rounds, and
+/// promised messages that a replay does not make again.
+fn bytes(
+    transaction: &ReadTransaction,
+    heap: &Heap,
+    node: u32,
+) -> Result<(Vec<Sent>, Vec<u64>), Fault> {
+    let kept = |key, wanted: &[u8; 32], what: &dyn Fn() -> String| -> Result<(), Fault> {
+        match bulk::get(transaction, heap, key) {
+            Ok(Some(bytes)) if digest(&bytes) == *wanted => Ok(()),
+            Ok(_) => Err(Fault::Content(what())),
+            Err(redb::Error::Io(error)) => Err(Fault::Content(format!("{}: {error}", what()))),
+            Err(error) => Err(error.into()),
         }
-        _ => Err(Fault::Content("the checkpoint is not the one in the journal".into())),
+    };
+    let journal = transaction.open_table(JOURNAL)?;
+    let last = last_checkpoint(transaction)?;
+    let since = match last {
+        None => None,
+        Some(index) => match journal.get(index)?.and_then(|bytes| Event::decode(bytes.value())) {
+            Some(Event::Checkpoint { round, digest, .. }) => {
+                let what = || "the checkpoint is not the one in the journal".to_string();
+                kept(bulk::CHECKPOINT, &digest, &what)?;
+                Some((index, round))
+            }
+            _ => return Err(Fault::Content("there is no checkpoint where one is named".into())),
+        },
+    };
+    let mut sent = Vec::new();
+    let mut again = BTreeSet::new();
+    for row in journal.iter()? {
+        let (index, bytes) = row?;
+        let is_after = since.is_none_or(|(last, _)| index.value() > last);
+        match Event::decode(bytes.value()) {
+            Some(Event::Sent { round, debits, digest }) => {
+                sent.push((round, debits, digest));
+                if is_after {
+                    again.insert(round);
+                }
+            }
+            Some(Event::Heard { from, round, digest })
+                if is_after || since.is_some_and(|(_, first)| round >= first) =>
+            {
+                let what =
+                    || format!("the message of node {from} in round {round} is not the one heard");
+                kept((from, round), &digest, &what)?;
+            }
+            _ => {}
+        }
     }
+    let mut outbox = Vec::new();
+    for row in transaction.open_table(OUTBOX)?.iter()? {
+        let (round, row) = row?;
+        let round = round.value();
+        let what = || format!("message {round} is not the one promised");
+        let statement = Outgoing::statement_of(row.value()).ok_or(Fault::Content(what()))?;
+        let known = sent.iter().any(|(of, _, digest)| (*of, digest) == (round, &statement.digest));
+        if !known || statement.round != round {
+            return Err(Fault::Content(what()));
+        }
+        if !again.contains(&round) || bulk::contains(transaction, (node, round))? {
+            kept((node, round), &statement.digest, &what)?;
+        }
+        outbox.push(round);
+    }
+    Ok((sent, outbox))
 }
 
-pub(super) fn checkpoint(database: &Database) -> Result<Option<(u64, Vec<u8>)>, redb::Error> {
-    let transaction = database.begin_read()?;
+/// The index of the last checkpoint's event.
+pub(super) fn checkpoint(database: &Database) -> Result<Option<u64>, redb::Error> {
+    last_checkpoint(&database.begin_read()?)
+}
+
+fn last_checkpoint(transaction: &ReadTransaction) -> Result<Option<u64>, redb::Error> {
     let meta = transaction.open_table(META)?;
     let index = meta.get("checkpoint")?.and_then(|index| index.value().try_into().ok());
-    let Some(index) = index.map(u64::from_le_bytes) else { return Ok(None) };
-    let state = bulk::get(&transaction.open_table(BULK)?, bulk::CHECKPOINT)?;
-    Ok(Some((index, state.unwrap_or_default())))
+    Ok(index.map(u64::from_le_bytes))
 }
 
 pub(super) fn entries(database: &Database) -> Result<Vec<Entry>, Fault> {

@@ -35,6 +35,39 @@ fn silence_is_a_header() {
 }
 
 #[test]
+fn memory_that_was_used_before_makes_no_difference() {
+    let silent = Message::write(3, Shape::dense(9), |slot| slot.stay_silent());
+    let messages = [
+        message_of(1, vec![1.0, 2.0, 3.0], None),
+        message_of(2, vec![4.0; 700], None),
+        message_of(3, (0..80).map(f64::from).collect(), Some((40, 5))),
+        message_of(4, vec![5.0, 6.0], None),
+        silent,
+    ];
+    let mut bytes = Vec::new();
+    for message in &messages {
+        encode_into(message, &mut bytes);
+        assert_eq!(bytes, encode(message));
+        for old in &messages {
+            let (round, shape) = (message.round(), message.shape());
+            let read = decode_over(Some(old.clone()), &bytes, shape);
+            assert_eq!(read, Ok(message.clone()));
+            let values = Released::public(message.letter().values().to_vec());
+            let over = Message::write_over(Some(old.clone()), round, shape, |slot| {
+                match message.letter().mask() {
+                    Some(mask) => slot.send_masked(&values, mask),
+                    // Who writes nothing is silent, whatever was there.
+                    None if message.letter().is_silent() => {}
+                    None => slot.send(&values),
+                }
+            });
+            assert_eq!(over.letter().values(), message.letter().values());
+            assert_eq!(encode(&over), bytes);
+        }
+    }
+}
+
+#[test]
 fn what_is_wrong_is_named() {
     let shape = Shape::dense(2);
     let bytes = encode(&message_of(0, vec![1.0, 2.0], None));

@@ -85,14 +85,23 @@ fn nobody_replies_before_its_hearers_have_spoken() {
         .find_map(|to| engines[0].reader().next_for(to, 0).unwrap().map(|offer| (to, offer)))
         .unwrap();
     let other = &mut engines[to as usize];
-    assert_eq!(other.hear(0, &offer.statement, &offer.payload).unwrap(), Heard::Early);
+    assert_eq!(
+        other.hear(0, &offer.statement, &Payload::new(offer.payload.clone())).unwrap(),
+        Heard::Early
+    );
     assert!(other.reader().next_for(0, 0).unwrap().is_none());
     greet(&mut engines).unwrap();
     let other = &mut engines[to as usize];
-    assert_eq!(other.hear(0, &offer.statement, &offer.payload).unwrap(), Heard::Taken);
+    assert_eq!(
+        other.hear(0, &offer.statement, &Payload::new(offer.payload.clone())).unwrap(),
+        Heard::Taken
+    );
     assert!(other.reader().next_for(0, 0).unwrap().is_some());
     // The same again changes nothing.
     let sent = other.reader().promised().unwrap();
-    assert_eq!(other.hear(0, &offer.statement, &offer.payload).unwrap(), Heard::Taken);
+    assert_eq!(
+        other.hear(0, &offer.statement, &Payload::new(offer.payload.clone())).unwrap(),
+        Heard::Taken
+    );
     assert_eq!(other.reader().promised().unwrap(), sent);
 }
