@@ -32,7 +32,7 @@ impl Statistics {
     /// signs that is so, too: of `x'` it can be turned, and `3/2 (x + x')` is what `o = x'` gives.
     /// [`Shifted`](Coefficients::Shifted) by `w`: `(1 + w) x - w o` where label and group flip and
     /// `x` stays; `o` is at a right angle to `x` if nothing is negative, and `-x` otherwise. In the
-    /// L1 norm [`shifted_sum`](Self::shifted_sum) has all cases.
+    /// L1 norm `shifted_sum` has all cases.
     ///
     /// # References
     ///
