@@ -55,7 +55,7 @@ fn two_hundred_kills_of_a_consensus() {
 #[test]
 #[ignore = "long; cargo xtask test --net"]
 fn two_hundred_kills_of_a_training() {
-    survives_kills("kills-training", &plan(LEARNING, 8, 1500, "f32"), 200);
+    survives_kills("kills-training", &plan(LEARNING, 8, 3000, "f32"), 200);
 }
 
 /// Messages and checkpoints that are in the file beside the database.
