@@ -1,8 +1,9 @@
-//! Directed graphs in compressed rows, both ways.
+//! Directed graphs in compressed rows; both ways, if somebody asks who hears a node.
 
 mod rows;
 
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -71,11 +72,22 @@ pub enum Diameter {
 
 /// A directed graph without self loops or parallel edges. An edge `(a, b)` means that `b` hears
 /// `a`. Neighbours come in increasing order, so that sums over them have one order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Graph {
-    outward: Rows,
     inward: Rows,
+    out_degrees: Vec<u32>,
+    /// Most rounds only ask how many there are, so a graph that is drawn for one round alone does
+    /// not list them.
+    outward: OnceLock<Rows>,
 }
+
+impl PartialEq for Graph {
+    fn eq(&self, other: &Self) -> bool {
+        self.inward == other.inward
+    }
+}
+
+impl Eq for Graph {}
 
 impl Graph {
     /// A graph of the directed edges `(sender, receiver)`; an edge given twice counts once.
@@ -105,21 +117,24 @@ impl Graph {
             Rows::by_receiver(n_nodes, &edges).transposed()
         };
         outward.dedup();
-        let inward = outward.transposed();
-        Ok(Self { outward, inward })
+        Ok(Self::of(outward.transposed(), outward))
     }
 
     /// A graph of whom every node hears, in any order but without repetition, self loops or
     /// numbers out of range: those are the caller's to avoid.
     pub(crate) fn from_in_rows(senders: Rows) -> Self {
-        let outward = senders.transposed();
-        let inward = senders.in_order(&outward);
-        Self { outward, inward }
+        let out_degrees = senders.counts();
+        Self { inward: senders.in_order(), out_degrees, outward: OnceLock::new() }
+    }
+
+    fn of(inward: Rows, outward: Rows) -> Self {
+        Self { inward, out_degrees: outward.lengths(), outward: outward.into() }
     }
 
     /// The graph with every edge turned around.
     pub(crate) fn reversed(self) -> Self {
-        Self { outward: self.inward, inward: self.outward }
+        let outward = self.outward().clone();
+        Self::of(outward, self.inward)
     }
 
     /// A graph in which both ends of every edge hear each other.
@@ -132,12 +147,12 @@ impl Graph {
 
     /// How many nodes there are.
     pub fn n_nodes(&self) -> u32 {
-        self.outward.n_rows() as u32
+        self.inward.n_rows() as u32
     }
 
     /// How many directed edges there are; an undirected edge counts twice.
     pub fn n_edges(&self) -> usize {
-        self.outward.n_nodes()
+        self.inward.n_nodes()
     }
 
     /// All nodes, in order.
@@ -153,7 +168,7 @@ impl Graph {
     /// Who hears this node, in order. Panics if the node is not of this graph.
     #[inline]
     pub fn out_neighbours(&self, node: NodeId) -> &[NodeId] {
-        self.outward.row(node)
+        self.outward().row(node)
     }
 
     /// Whom this node hears, in order. Panics if the node is not of this graph.
@@ -163,8 +178,13 @@ impl Graph {
     }
 
     /// How many nodes hear this one.
+    #[inline]
     pub fn out_degree(&self, node: NodeId) -> usize {
-        self.out_neighbours(node).len()
+        self.out_degrees[node.idx()] as usize
+    }
+
+    fn outward(&self) -> &Rows {
+        self.outward.get_or_init(|| self.inward.transposed())
     }
 
     /// How many nodes this one hears.
@@ -184,7 +204,7 @@ impl Graph {
 
     /// Does every node hear whoever hears it?
     pub fn is_symmetric(&self) -> bool {
-        self.outward == self.inward
+        *self.outward() == self.inward
     }
 
     /// Is there an edge from `sender` to `receiver`?
@@ -197,7 +217,7 @@ impl Graph {
         // Node 0 reaches all and all reach node 0: two searches decide it.
         let n_nodes = self.n_nodes() as usize;
         let mut search = Search::new(n_nodes);
-        search.run(&self.outward, NodeId(0)).n_reached == n_nodes
+        search.run(self.outward(), NodeId(0)).n_reached == n_nodes
             && (self.is_symmetric() || search.run(&self.inward, NodeId(0)).n_reached == n_nodes)
     }
 
@@ -210,7 +230,7 @@ impl Graph {
         let n_nodes = self.n_nodes();
         let mut search = Search::new(n_nodes as usize);
         if n_nodes <= max_sources {
-            let depths = self.nodes().map(|node| search.run(&self.outward, node).depth);
+            let depths = self.nodes().map(|node| search.run(self.outward(), node).depth);
             return Diameter::Exact(depths.max().unwrap_or(0));
         }
         // Spread starts, each followed by a search from the farthest node found: on sparse
@@ -219,8 +239,8 @@ impl Graph {
         let mut depth = 0;
         for start in 0..n_starts {
             let node = (u64::from(start) * u64::from(n_nodes) / u64::from(n_starts)) as u32;
-            let first = search.run(&self.outward, NodeId(node));
-            let second = search.run(&self.outward, first.farthest);
+            let first = search.run(self.outward(), NodeId(node));
+            let second = search.run(self.outward(), first.farthest);
             depth = depth.max(first.depth).max(second.depth);
         }
         Diameter::AtLeast(depth)

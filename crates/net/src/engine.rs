@@ -300,7 +300,7 @@ impl<R: Real> Engine<R> {
             Some(to) => vec![to.0],
             None => {
                 let wiring = self.wirings.at(round)?;
-                wiring.around(self.machine.node()).hearers.iter().map(|node| node.0).collect()
+                wiring.hearers(self.machine.node()).iter().map(|node| node.0).collect()
             }
         };
         let ledger = self.oracle.ledger();

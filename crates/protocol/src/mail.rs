@@ -369,7 +369,7 @@ impl<'a, R: Real> Letter<'a, R> {
     }
 
     /// How many numbers were sent.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&self) -> usize {
         let Shape { width, mask_bits, .. } = self.shape();
         match self.mask() {
@@ -383,6 +383,7 @@ impl<'a, R: Real> Letter<'a, R> {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn shape(&self) -> Shape {
         self.among.shape
     }

@@ -77,7 +77,7 @@ impl<R: Real> Synchronous<R> for RunningSum<R> {
 
     fn send(&mut self, _round: u64, around: &Neighbourhood<'_>, slot: &mut Slot<'_, R>) {
         let Self { state, pushed, hearers, .. } = self;
-        *hearers = around.hearers.len();
+        *hearers = around.n_hearers;
         let share = R::from_f64(around.share());
         state.update(|state| state.iter_mut().for_each(|v| *v *= share));
         pushed.update(|pushed| add(pushed, state.get()));

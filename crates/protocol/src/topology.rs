@@ -84,10 +84,15 @@ impl Wiring {
         Neighbourhood {
             node,
             heard: self.graph.in_neighbours(node),
-            hearers: self.graph.out_neighbours(node),
+            n_hearers: self.graph.out_degree(node),
             pull: self.pull.as_ref(),
             push: self.push.as_ref(),
         }
+    }
+
+    /// Who hears a node, in increasing order.
+    pub fn hearers(&self, node: NodeId) -> &[NodeId] {
+        self.graph.out_neighbours(node)
     }
 }
 
@@ -98,8 +103,8 @@ pub struct Neighbourhood<'a> {
     pub node: NodeId,
     /// Whom it hears, in increasing order.
     pub heard: &'a [NodeId],
-    /// Who hears it, in increasing order.
-    pub hearers: &'a [NodeId],
+    /// How many hear it.
+    pub n_hearers: usize,
     pull: Option<&'a Mixing>,
     push: Option<&'a Mixing>,
 }
@@ -107,7 +112,7 @@ pub struct Neighbourhood<'a> {
 impl<'a> Neighbourhood<'a> {
     /// The even share of a node that splits what it has among its hearers and itself.
     pub fn share(&self) -> f64 {
-        1.0 / (self.hearers.len() + 1) as f64
+        1.0 / (self.n_hearers + 1) as f64
     }
 
     /// The weight this node gives to what it hears from `from`, or to its own value; over all of

@@ -78,7 +78,7 @@ pub enum DecodeError {
 }
 
 /// How many bytes a letter takes.
-#[inline]
+#[inline(always)]
 pub fn size<R: Real>(letter: &Letter<'_, R>) -> usize {
     let mask = if letter.mask().is_some() { letter.shape().mask_bits.div_ceil(8) } else { 0 };
     HEADER + mask + bytes_of::<R>(letter.shape(), letter.sent())

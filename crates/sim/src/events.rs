@@ -301,7 +301,7 @@ impl<P: Synchronous<R>, R: Real, O> Events<P, R, O> {
                 Output::Send { message } => {
                     let wiring = self.wirings.at(message.round())?;
                     let bytes = wire::size(&message.letter());
-                    for &to in wiring.around(node).hearers {
+                    for &to in wiring.hearers(node) {
                         let message = Arc::clone(&message);
                         self.transmit(Transfer { from: node, to, message, bytes, attempt: 0 });
                     }

@@ -38,22 +38,33 @@ impl Rows {
     /// original are not: they are read by rising number. Time goes with nodes and edges.
     pub(super) fn transposed(&self) -> Self {
         let starts = count(self.n_rows(), self.nodes.iter().map(|node| node.0));
-        self.transposed_into(Scatter::new(starts, self.nodes.len()))
-    }
-
-    /// The same edges with every row in order; `transposed` are the reversed ones. The memory is
-    /// used again, so that a graph drawn in every round stays within what the allocator keeps.
-    pub(super) fn in_order(self, transposed: &Self) -> Self {
-        transposed.transposed_into(Scatter { next: self.starts, nodes: self.nodes })
-    }
-
-    fn transposed_into(&self, mut scatter: Scatter) -> Self {
+        let mut scatter = Scatter::new(starts, self.nodes.len());
         for (i, pair) in self.starts.windows(2).enumerate() {
             for &node in &self.nodes[pair[0]..pair[1]] {
                 scatter.put(node.0, NodeId(i as u32));
             }
         }
         scatter.finish()
+    }
+
+    /// The same edges with every row in order; nothing may be repeated in a row.
+    pub(super) fn in_order(mut self) -> Self {
+        for pair in self.starts.windows(2) {
+            sort(&mut self.nodes[pair[0]..pair[1]]);
+        }
+        self
+    }
+
+    /// How often each node is in a row.
+    pub(super) fn counts(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.n_rows()];
+        self.nodes.iter().for_each(|node| counts[node.idx()] += 1);
+        counts
+    }
+
+    /// How many nodes each row has.
+    pub(super) fn lengths(&self) -> Vec<u32> {
+        self.starts.windows(2).map(|pair| (pair[1] - pair[0]) as u32).collect()
     }
 
     /// Drops what is repeated; the rows have to be in order.
@@ -83,8 +94,30 @@ impl Rows {
         self.nodes.len()
     }
 
+    #[inline]
     pub(crate) fn row(&self, node: NodeId) -> &[NodeId] {
         &self.nodes[self.starts[node.idx()]..self.starts[node.idx() + 1]]
+    }
+}
+
+/// Nodes that are different. Few have the place of as many as are smaller, which is found without
+/// a branch that could be guessed wrong, and for several at once.
+fn sort(nodes: &mut [NodeId]) {
+    const FEW: usize = 16;
+    if nodes.len() > FEW {
+        return nodes.sort_unstable();
+    }
+    // As signed numbers they compare faster; none comes near the limit.
+    let mut numbers = [i32::MAX; FEW];
+    numbers.iter_mut().zip(&*nodes).for_each(|(number, node)| *number = node.0 as i32);
+    let mut places = [0_i32; FEW];
+    for other in &numbers[..nodes.len()] {
+        for (place, number) in places.iter_mut().zip(&numbers) {
+            *place += i32::from(number > other);
+        }
+    }
+    for (place, number) in places.iter().zip(&numbers).take(nodes.len()) {
+        nodes[*place as usize] = NodeId(*number as u32);
     }
 }
 

@@ -49,7 +49,7 @@ impl<R: Real> Visitor<R> for Run<'_> {
             Ok(wiring) => wiring,
             Err(error) => return Ok(Err(EngineError::from(error).into())),
         };
-        let others = wiring.around(node).hearers.to_vec();
+        let others = wiring.hearers(node).to_vec();
         let n_nodes = wiring.graph.n_nodes();
         let machine = Encounters::new(algorithm, node, others, n_nodes, seed);
         Ok(self.start(Box::new(machine), oracle))

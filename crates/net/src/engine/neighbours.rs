@@ -27,9 +27,9 @@ pub fn neighbours(
     let mut found = Neighbours::default();
     for round in 0..period.min(LOOKED_AT) {
         let wiring = wirings.at(round)?;
-        let around = wiring.around(NodeId(node));
-        found.hearers.extend(around.hearers.iter().map(|node| node.0));
-        found.all.extend(around.heard.iter().chain(around.hearers).map(|node| node.0));
+        let (node, hearers) = (NodeId(node), wiring.hearers(NodeId(node)));
+        found.hearers.extend(hearers.iter().map(|node| node.0));
+        found.all.extend(wiring.around(node).heard.iter().chain(hearers).map(|node| node.0));
     }
     if period > LOOKED_AT {
         let n_nodes = wirings.at(0)?.graph.n_nodes();

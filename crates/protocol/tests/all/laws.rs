@@ -151,7 +151,7 @@ impl<P: Synchronous<R> + Clone, R: Real> Network<P, R> {
                 Output::Send { message } => {
                     let wiring = self.topology.wiring_at(message.round()).unwrap();
                     let from = NodeId(i as u32);
-                    for to in wiring.around(from).hearers {
+                    for to in wiring.hearers(from) {
                         let message = Arc::clone(&message);
                         self.pending.push((to.idx(), Input::Message { from, message }));
                     }

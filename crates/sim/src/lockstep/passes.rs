@@ -28,7 +28,7 @@ impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Sending<'_, '_, P, R> {
             let k = self.offset + k;
             let around = self.wiring.around(NodeId((self.first + k) as u32));
             node.send(self.round, &around, &mut self.part.slot(k));
-            let hearers = around.hearers.len();
+            let hearers = around.n_hearers;
             sent.messages += hearers as u64;
             sent.bytes += (hearers * wire::size(&self.part.letters().get(k))) as u64;
         }
