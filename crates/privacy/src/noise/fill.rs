@@ -7,10 +7,14 @@ use undertone_real::{Real, SliceMut};
 use super::chacha::{self, LANES, WORDS};
 use super::stream::{Key, StreamId};
 
+/// Numbers that are computed side by side: a vector of the widest machines.
+pub(super) const SIDE: usize = 16;
+
 /// A transform from uniform bits to noise of one distribution.
 pub(super) trait Kernel<R> {
-    /// Reads keystream, words before blocks, and writes standard noise in the same order of lanes.
-    fn apply(bits: &[u32], out: &mut [R]);
+    /// Reads keystream, words before blocks, and hands over `scale` times standard noise in the
+    /// same order of lanes, with the place of each part.
+    fn apply(bits: &[[u32; SIDE]], scale: R, emit: impl FnMut(usize, [R; SIDE]));
 }
 
 /// Overwrites `out` with, or adds to it, `scale` times the kernel's noise.
@@ -63,39 +67,43 @@ impl<K: Kernel<R>, R: Real, const ADD: bool> Fill<'_, K, R, ADD> {
     #[inline(always)]
     fn groups<const L: usize>(&mut self, first: usize) -> usize {
         let mut words = [[0; L]; WORDS];
-        // Room for the larger number of the smaller type.
-        let mut noise = [R::ZERO; 2 * WORDS * LANES];
-        let noise = &mut noise[..Self::GROUP * (L / LANES)];
-        let mut group = first;
-        let scale = self.scale;
-        for out in self.out[first * Self::GROUP..].chunks_mut(noise.len()) {
-            if L > LANES && out.len() < noise.len() {
-                break;
-            }
+        let (mut group, scale) = (first, self.scale);
+        let mut chunks = self.out[first * Self::GROUP..].chunks_exact_mut(Self::GROUP * L / LANES);
+        for out in &mut chunks {
             let block = (group * LANES) as u64;
             chacha::blocks::<8, L>(self.key.words(), self.id.get(), block, &mut words);
-            K::apply(words.as_flattened(), noise);
-            let (rows, _) = noise.as_chunks::<L>();
-            for (g, out) in out.chunks_mut(Self::GROUP).enumerate() {
-                let lanes = g * LANES..(g + 1) * LANES;
-                let (whole, rest) = out.as_chunks_mut::<LANES>();
-                for (out, row) in whole.iter_mut().zip(rows) {
-                    emit::<R, ADD>(scale, &row[lanes.clone()], out);
+            // Where vectors hold two groups, their halves belong to the one and to the other.
+            let (one, other) = out.split_at_mut(Self::GROUP);
+            K::apply(words.as_flattened().as_chunks().0, scale, |k, noise| {
+                if L == LANES {
+                    put::<R, ADD>(&noise, &mut one[k * SIDE..][..SIDE]);
+                } else {
+                    let (left, right) = noise.split_at(LANES);
+                    put::<R, ADD>(left, &mut one[k * LANES..][..LANES]);
+                    put::<R, ADD>(right, &mut other[k * LANES..][..LANES]);
                 }
-                if let Some(row) = rows.get(whole.len()) {
-                    emit::<R, ADD>(scale, &row[lanes], rest);
-                }
-            }
+            });
             group += L / LANES;
+        }
+        let rest = chunks.into_remainder();
+        if L == LANES && !rest.is_empty() {
+            // Room for the larger number of the smaller type.
+            let mut noise = [R::ZERO; WORDS * LANES];
+            let block = (group * LANES) as u64;
+            chacha::blocks::<8, L>(self.key.words(), self.id.get(), block, &mut words);
+            K::apply(words.as_flattened().as_chunks().0, scale, |k, part| {
+                noise[k * SIDE..][..SIDE].copy_from_slice(&part);
+            });
+            put::<R, ADD>(&noise, rest);
         }
         group
     }
 }
 
 #[inline(always)]
-fn emit<R: Real, const ADD: bool>(scale: R, noise: &[R], out: &mut [R]) {
+fn put<R: Real, const ADD: bool>(noise: &[R], out: &mut [R]) {
     for (out, &noise) in out.iter_mut().zip(noise) {
-        *out = if ADD { *out + scale * noise } else { scale * noise };
+        *out = if ADD { *out + noise } else { noise };
     }
 }
 

@@ -2,7 +2,7 @@
 
 use undertone_real::Real;
 
-use super::fill::{Kernel, fill};
+use super::fill::{Kernel, SIDE, fill};
 use super::stream::{Key, StreamId};
 use super::transform;
 
@@ -10,8 +10,8 @@ use super::transform;
 ///
 /// # Guarantee
 /// Element `i` is a function of (key, id, i) and the number type alone: not of the slice's length,
-/// not of the machine, its vector width or the number of threads (no fused multiply-add is used,
-/// and every other operation is correctly rounded).
+/// not of the machine, its vector width or the number of threads (every operation is correctly
+/// rounded, and a fused multiplication with its addition once).
 ///
 /// The values are floating point, and so is the distribution: 2^63 (`f32`) or 2^106 (`f64`)
 /// equally likely pairs by the method of Box and Muller. The largest value is 6.67 scale in `f32`
@@ -46,32 +46,38 @@ pub(super) struct BoxMuller;
 
 impl Kernel<f32> for BoxMuller {
     #[inline(always)]
-    fn apply(bits: &[u32], out: &mut [f32]) {
-        let half = bits.len() / 2;
-        let (radius, angle) = bits.split_at(half);
-        let (x, y) = out.split_at_mut(half);
-        for (((x, y), &radius), &angle) in x.iter_mut().zip(y).zip(radius).zip(angle) {
-            let r = transform::radius_f32(radius);
-            let (c, s) = transform::direction_f32(angle);
-            (*x, *y) = (r * c, r * s);
+    fn apply(bits: &[[u32; SIDE]], scale: f32, mut emit: impl FnMut(usize, [f32; SIDE])) {
+        let (radius, angle) = bits.split_at(bits.len() / 2);
+        for (k, (radius, angle)) in radius.iter().zip(angle).enumerate() {
+            let (mut x, mut y) = ([0.0; SIDE], [0.0; SIDE]);
+            for i in 0..SIDE {
+                let r = scale * transform::radius_f32(radius[i]);
+                let (c, s) = transform::direction_f32(angle[i]);
+                (x[i], y[i]) = (r * c, r * s);
+            }
+            emit(k, x);
+            emit(k + bits.len() / 2, y);
         }
     }
 }
 
 impl Kernel<f64> for BoxMuller {
     #[inline(always)]
-    fn apply(bits: &[u32], out: &mut [f64]) {
+    fn apply(bits: &[[u32; SIDE]], scale: f64, mut emit: impl FnMut(usize, [f64; SIDE])) {
         let quarter = bits.len() / 4;
-        let (low, high) = bits.split_at(2 * quarter);
-        let (radius_low, angle_low) = low.split_at(quarter);
-        let (radius_high, angle_high) = high.split_at(quarter);
-        let (x, y) = out.split_at_mut(quarter);
-        let radius = radius_low.iter().zip(radius_high);
-        let angle = angle_low.iter().zip(angle_high);
-        for (((x, y), radius), angle) in x.iter_mut().zip(y).zip(radius).zip(angle) {
-            let r = transform::radius_f64(u64::from(*radius.1) << 32 | u64::from(*radius.0));
-            let (c, s) = transform::direction_f64(u64::from(*angle.1) << 32 | u64::from(*angle.0));
-            (*x, *y) = (r * c, r * s);
+        for k in 0..quarter {
+            let long = |part: usize, i: usize| {
+                let [low, high] = [part, part + 2].map(|part| bits[k + part * quarter][i]);
+                u64::from(high) << 32 | u64::from(low)
+            };
+            let (mut x, mut y) = ([0.0; SIDE], [0.0; SIDE]);
+            for i in 0..SIDE {
+                let r = transform::radius_f64(long(0, i));
+                let (c, s) = transform::direction_f64(long(1, i));
+                (x[i], y[i]) = (scale * (r * c), scale * (r * s));
+            }
+            emit(k, x);
+            emit(k + quarter, y);
         }
     }
 }

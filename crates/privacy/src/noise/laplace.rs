@@ -2,7 +2,7 @@
 
 use undertone_real::Real;
 
-use super::fill::{Kernel, fill};
+use super::fill::{Kernel, SIDE, fill};
 use super::stream::{Key, StreamId};
 use super::transform;
 
@@ -38,22 +38,31 @@ struct Inverse;
 
 impl Kernel<f32> for Inverse {
     #[inline(always)]
-    fn apply(bits: &[u32], out: &mut [f32]) {
-        for (out, &bits) in out.iter_mut().zip(bits) {
-            let magnitude = transform::exponential_f32(bits);
-            *out = f32::from_bits(magnitude.to_bits() ^ bits << 31);
+    fn apply(bits: &[[u32; SIDE]], scale: f32, mut emit: impl FnMut(usize, [f32; SIDE])) {
+        for (k, bits) in bits.iter().enumerate() {
+            emit(
+                k,
+                bits.map(|bits| {
+                    let magnitude = transform::exponential_f32(bits);
+                    scale * f32::from_bits(magnitude.to_bits() ^ bits << 31)
+                }),
+            );
         }
     }
 }
 
 impl Kernel<f64> for Inverse {
     #[inline(always)]
-    fn apply(bits: &[u32], out: &mut [f64]) {
+    fn apply(bits: &[[u32; SIDE]], scale: f64, mut emit: impl FnMut(usize, [f64; SIDE])) {
         let (low, high) = bits.split_at(bits.len() / 2);
-        for (out, (&low, &high)) in out.iter_mut().zip(low.iter().zip(high)) {
-            let bits = u64::from(high) << 32 | u64::from(low);
-            let magnitude = transform::exponential_f64(bits);
-            *out = f64::from_bits(magnitude.to_bits() ^ bits << 63);
+        for (k, (low, high)) in low.iter().zip(high).enumerate() {
+            let mut noise = [0.0; SIDE];
+            for i in 0..SIDE {
+                let bits = u64::from(high[i]) << 32 | u64::from(low[i]);
+                let magnitude = transform::exponential_f64(bits);
+                noise[i] = scale * f64::from_bits(magnitude.to_bits() ^ bits << 63);
+            }
+            emit(k, noise);
         }
     }
 }
