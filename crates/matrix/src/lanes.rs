@@ -26,6 +26,18 @@ pub(crate) trait Lane: Copy + Default + 'static {
         b: Self::Vector<S>,
         c: Self::Vector<S>,
     ) -> Self::Vector<S>;
+    /// The same of single numbers.
+    fn fma(a: Self, b: Self, c: Self) -> Self;
+    fn plus(a: Self, b: Self) -> Self;
+
+    /// The sum of sixteen parts, in one order.
+    #[inline(always)]
+    fn tree(parts: &[Self; 16]) -> Self {
+        let halves: [Self; 8] = std::array::from_fn(|i| Self::plus(parts[i], parts[i + 8]));
+        let quarters: [Self; 4] = std::array::from_fn(|i| Self::plus(halves[i], halves[i + 4]));
+        let [a, b] = std::array::from_fn(|i| Self::plus(quarters[i], quarters[i + 2]));
+        Self::plus(a, b)
+    }
 }
 
 macro_rules! lane {
@@ -62,6 +74,14 @@ macro_rules! lane {
                 c: S::$vector,
             ) -> S::$vector {
                 simd.$mul_add(a, b, c)
+            }
+            #[inline(always)]
+            fn fma(a: Self, b: Self, c: Self) -> Self {
+                a.mul_add(b, c)
+            }
+            #[inline(always)]
+            fn plus(a: Self, b: Self) -> Self {
+                a + b
             }
         }
     };

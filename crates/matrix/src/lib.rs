@@ -16,4 +16,4 @@ mod lanes;
 mod product;
 pub mod vector;
 
-pub use product::{Mat, Packing, multiply, multiply_add};
+pub use product::{Mat, Packing, multiply, multiply_add, multiply_from};

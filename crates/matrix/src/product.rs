@@ -7,27 +7,22 @@ use crate::lanes::Lane;
 
 mod kernel;
 mod pack;
+mod rest;
+mod tile;
 
-use kernel::{Left, Out, Right, kernel};
-use pack::{pack_left, pack_right};
+use kernel::{Left, Out, Right, Start, kernel};
+use pack::pack;
+use tile::{Tile, next_rows};
 
-/// Rows of the result at a time, at most.
-const ROWS: usize = 6;
-/// Vectors of columns at a time, at most: with the rows, twelve sums in sixteen registers.
-const VECTORS: usize = 2;
-/// Numbers of the widest vectors.
-const WIDEST: usize = 16;
-/// Inner indices at a time: so many rows of a panel stay in the first cache.
-const DEPTH: usize = 256;
-/// Rows at a time, if the left matrix has to be packed; they stay in the second cache.
+/// Rows at a time, which stay in the second cache.
 const BLOCK: usize = 128;
 /// Columns at a time.
 const COLUMNS: usize = 480;
 /// From so many rows on, copying the right panels together is worth it.
 const WORTH_PACKING: usize = 24;
 
-const PACKED_LEFT: usize = BLOCK * DEPTH;
-const PACKED: usize = PACKED_LEFT + (COLUMNS + VECTORS * WIDEST) * DEPTH;
+/// The last panel may be filled up with zeros.
+const PACKED: usize = (COLUMNS + tile::WIDEST) * tile::DEEPEST;
 
 /// A matrix that somebody else owns.
 #[derive(Clone, Copy, Debug)]
@@ -106,15 +101,42 @@ impl<'a, R> Mat<'a, R> {
 #[derive(Clone, Debug, Default)]
 pub struct Packing<R>(Vec<R>);
 
+impl<R: Real> Packing<R> {
+    /// As much as a product needs, from the start of a cache line on: vectors that lie across two
+    /// lines are read twice.
+    fn memory(&mut self) -> &mut [R] {
+        const LINE: usize = 64;
+        if self.0.is_empty() {
+            self.0.resize(PACKED + LINE / size_of::<R>(), R::ZERO);
+        }
+        let start = self.0.as_ptr().align_offset(LINE).min(LINE / size_of::<R>());
+        &mut self.0[start..][..PACKED]
+    }
+}
+
 /// `out = a b`, rows of `out` one after the other. Panics if the shapes do not fit.
 ///
 /// # Guarantee
 ///
-/// An element of the result depends on its row of `a` and its column of `b` only, in bits: not on
-/// the other rows and columns, their number, or the machine. It is a chain of fused multiplications
-/// and additions in the order of the inner index.
+/// An element of the result depends on its row of `a`, its column of `b` and the latter's place
+/// only, in bits: not on the other rows and columns, the number of rows, or the machine. It is a
+/// chain of fused multiplications and additions in the order of the inner index, or, in up to four
+/// columns behind a multiple of sixteen, the sum of sixteen such chains.
 pub fn multiply<R: Real>(a: Mat<'_, R>, b: Mat<'_, R>, out: &mut [R], packing: &mut Packing<R>) {
-    product(a, b, out, packing, true);
+    product(a, b, out, packing, Start::Zero);
+}
+
+/// Every row of `out` is that of `a b` and `row`; otherwise as [`multiply`]. The chain starts with
+/// the number of the row.
+pub fn multiply_from<R: Real>(
+    row: &[R],
+    a: Mat<'_, R>,
+    b: Mat<'_, R>,
+    out: &mut [R],
+    packing: &mut Packing<R>,
+) {
+    assert_eq!(row.len(), b.columns, "as many numbers as columns");
+    product(a, b, out, packing, Start::Row(row));
 }
 
 /// `out += a b`; otherwise as [`multiply`]. The chain starts with what is in `out`.
@@ -124,7 +146,7 @@ pub fn multiply_add<R: Real>(
     out: &mut [R],
     packing: &mut Packing<R>,
 ) {
-    product(a, b, out, packing, false);
+    product(a, b, out, packing, Start::Out);
 }
 
 fn product<R: Real>(
@@ -132,27 +154,55 @@ fn product<R: Real>(
     b: Mat<'_, R>,
     out: &mut [R],
     packing: &mut Packing<R>,
-    fresh: bool,
+    start: Start<'_, R>,
+) {
+    product_on(pulp::Arch::new(), a, b, out, packing, start);
+}
+
+fn product_on<R: Real>(
+    arch: pulp::Arch,
+    a: Mat<'_, R>,
+    b: Mat<'_, R>,
+    out: &mut [R],
+    packing: &mut Packing<R>,
+    start: Start<'_, R>,
 ) {
     assert_eq!(a.columns, b.rows, "inner sizes");
     assert!(b.lines.is_none(), "chosen rows stand on the left");
     assert_eq!(out.len(), a.rows * b.columns, "size of the result");
-    if fresh && a.columns == 0 {
-        out.fill(R::ZERO);
+    if out.is_empty() {
+        return;
     }
-    if packing.0.len() < PACKED {
-        packing.0.resize(PACKED, R::ZERO);
+    if a.columns == 0 {
+        for row in out.chunks_exact_mut(b.columns) {
+            row.iter_mut().enumerate().for_each(|(c, out)| *out = start.at(c, *out));
+        }
+        return;
     }
-    let arch = pulp::Arch::new();
-    let packed = R::slice_mut(&mut packing.0);
-    match (R::slice(a.data), R::slice(b.data), R::slice_mut(out), packed) {
-        (Slice::F32(left), Slice::F32(right), SliceMut::F32(out), SliceMut::F32(packed)) => {
-            arch.dispatch(Product { a: a.over(left), b: b.over(right), out, packed, fresh });
+    let packed = R::slice_mut(packing.memory());
+    let row = if let Start::Row(row) = start { row } else { &[] };
+    match (R::slice(a.data), R::slice(b.data), R::slice(row), R::slice_mut(out), packed) {
+        (
+            Slice::F32(left),
+            Slice::F32(right),
+            Slice::F32(row),
+            SliceMut::F32(out),
+            SliceMut::F32(packed),
+        ) => {
+            let (a, b, start) = (a.over(left), b.over(right), start.over(row));
+            arch.dispatch(Product { a, b, out, packed, start });
         }
-        (Slice::F64(left), Slice::F64(right), SliceMut::F64(out), SliceMut::F64(packed)) => {
-            arch.dispatch(Product { a: a.over(left), b: b.over(right), out, packed, fresh });
+        (
+            Slice::F64(left),
+            Slice::F64(right),
+            Slice::F64(row),
+            SliceMut::F64(out),
+            SliceMut::F64(packed),
+        ) => {
+            let (a, b, start) = (a.over(left), b.over(right), start.over(row));
+            arch.dispatch(Product { a, b, out, packed, start });
         }
-        _ => unreachable!("all four hold the same type"),
+        _ => unreachable!("all hold the same type"),
     }
 }
 
@@ -172,7 +222,7 @@ struct Product<'a, L> {
     b: Mat<'a, L>,
     out: &'a mut [L],
     packed: &'a mut [L],
-    fresh: bool,
+    start: Start<'a, L>,
 }
 
 impl<L: Lane> pulp::WithSimd for Product<'_, L> {
@@ -180,98 +230,103 @@ impl<L: Lane> pulp::WithSimd for Product<'_, L> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let (packed_left, packed_right) = self.packed.split_at_mut(PACKED_LEFT);
         let (a, b) = (self.a, self.b);
-        for first_column in (0..b.columns).step_by(COLUMNS) {
-            let n_columns = COLUMNS.min(b.columns - first_column);
-            for first in (0..a.columns).step_by(DEPTH) {
-                let depth = DEPTH.min(a.columns - first);
-                let b = b.block(first, depth, first_column, n_columns);
-                let right = Panels::new::<S>(b, a.rows, packed_right);
+        let columns = b.columns - rest::columns(a, b);
+        for first_column in (0..columns).step_by(COLUMNS) {
+            let n_columns = COLUMNS.min(columns - first_column);
+            let tile = Tile::new::<S, L>(n_columns, a.columns);
+            let mut first = 0;
+            while first < a.columns {
+                let b = b.block(first, b.rows - first, first_column, n_columns);
+                let right = Panels::new(b, a.rows, tile, self.packed);
+                let depth = right.b.rows;
                 for row in (0..a.rows).step_by(BLOCK) {
                     let a = a.block(row, BLOCK.min(a.rows - row), first, depth);
-                    let left = pack_left(a, packed_left);
                     let out = &mut self.out[row * self.b.columns + first_column..];
-                    let (step, fresh) = (self.b.columns, self.fresh && first == 0);
-                    Block { a, left, right, out, step, fresh }.add(simd);
+                    let start = if first == 0 { self.start } else { Start::Out };
+                    let (step, start) = (self.b.columns, start.from(first_column));
+                    Block { a, right, out, step, start }.add(simd);
                 }
+                first += depth;
             }
+        }
+        if columns < b.columns {
+            let (out, step) = (&mut self.out[columns..], b.columns);
+            let b = b.block(0, b.rows, columns, b.columns - columns);
+            let start = self.start.from(columns);
+            let out = Out { data: out, step, width: b.columns, start };
+            rest::add(simd, a, b, out, self.packed);
         }
     }
 }
 
-/// Columns of the right matrix, in panels of whole vectors.
+/// Some inner indices of the right matrix, its columns in panels of whole vectors.
 #[derive(Clone, Copy)]
 struct Panels<'a, L> {
     b: Mat<'a, L>,
-    /// Panels one after the other; of the panels that are read where they lie, nothing.
-    packed: &'a [L],
-    direct: bool,
+    tile: Tile,
+    /// Panels one after the other, if they are not read where they lie.
+    packed: Option<&'a [L]>,
 }
 
 impl<'a, L: Lane> Panels<'a, L> {
+    /// As many inner indices from the first of `b` on as are taken together, for a product with so
+    /// many rows.
     #[inline(always)]
-    fn new<S: Simd>(b: Mat<'a, L>, rows: usize, packed: &'a mut [L]) -> Self {
-        let direct = !b.transposed && rows < WORTH_PACKING;
-        for column in (0..b.columns).step_by(VECTORS * L::lanes::<S>()) {
-            let (vectors, width) = next_panel::<S, L>(b.columns - column);
-            let full = vectors * L::lanes::<S>();
-            if !direct || width < full {
-                let panel = &mut packed[column * b.rows..][..full * b.rows];
-                pack_right(b.block(0, b.rows, column, width), full, panel);
+    fn new(b: Mat<'a, L>, rows: usize, tile: Tile, packed: &'a mut [L]) -> Self {
+        let depth = tile.depth.min(b.rows);
+        if !b.transposed && rows < WORTH_PACKING {
+            // The last vector of a line may read into the next line, but not behind the matrix.
+            let width = b.columns.next_multiple_of(tile.lanes);
+            let inside = b.data.len().checked_sub(width).map_or(0, |rest| rest / b.step + 1);
+            if inside > 0 {
+                return Self { b: b.block(0, depth.min(inside), 0, b.columns), tile, packed: None };
             }
         }
-        Self { b, packed, direct }
+        let b = b.block(0, depth, 0, b.columns);
+        for column in (0..b.columns).step_by(tile.columns()) {
+            let (vectors, width) = tile.panel(b.columns - column);
+            let full = vectors * tile.lanes;
+            let panel = &mut packed[column * b.rows..][..full * b.rows];
+            pack(b.block(0, b.rows, column, width), full, panel);
+        }
+        Self { b, tile, packed: Some(packed) }
     }
 
     #[inline(always)]
     fn panel(&self, column: usize, full: usize) -> Right<'a, L> {
-        if self.direct && column + full <= self.b.columns {
-            return Right { data: self.b.from(0, column), step: self.b.step };
+        let Self { b, .. } = self;
+        match self.packed {
+            Some(packed) => Right { data: &packed[column * b.rows..][..full * b.rows], step: full },
+            None => Right { data: b.from(0, column), step: b.step },
         }
-        Right { data: &self.packed[column * self.b.rows..][..full * self.b.rows], step: full }
-    }
-}
-
-/// How many vectors and columns the next panel has.
-#[inline(always)]
-fn next_panel<S: Simd, L: Lane>(columns: usize) -> (usize, usize) {
-    let vectors = columns.div_ceil(L::lanes::<S>()).min(VECTORS);
-    (vectors, columns.min(vectors * L::lanes::<S>()))
-}
-
-/// How many of the rows that are left are taken next: few rows at once would wait for their own
-/// sums, so 7 is 4 + 3 and 8 is 4 + 4.
-fn next_rows(left: usize) -> usize {
-    match left {
-        7 | 8 => 4,
-        left => left.min(ROWS),
     }
 }
 
 /// Some rows and some columns of the result, over one block of the inner index.
 struct Block<'a, L> {
     a: Mat<'a, L>,
-    /// `a` in groups of rows, if it had to be packed.
-    left: Option<&'a [L]>,
     right: Panels<'a, L>,
     out: &'a mut [L],
     step: usize,
-    fresh: bool,
+    start: Start<'a, L>,
 }
 
 impl<L: Lane> Block<'_, L> {
     #[inline(always)]
     fn add<S: Simd>(self, simd: S) {
-        let Self { a, left, right, out, step, fresh } = self;
-        let columns = right.b.columns;
-        for column in (0..columns).step_by(VECTORS * L::lanes::<S>()) {
-            let (vectors, width) = next_panel::<S, L>(columns - column);
-            let right = right.panel(column, vectors * L::lanes::<S>());
-            let out = Out { data: &mut out[column..], step, width, fresh };
+        let Self { a, right, out, step, start } = self;
+        let (columns, tile) = (right.b.columns, right.tile);
+        for column in (0..columns).step_by(tile.columns()) {
+            let (vectors, width) = tile.panel(columns - column);
+            let right = right.panel(column, vectors * tile.lanes);
+            let out = Out { data: &mut out[column..], step, width, start: start.from(column) };
+            let most = tile.rows;
             match vectors {
-                1 => simd.vectorize(Panel::<S, L, 1> { simd, a, left, right, out }),
-                _ => simd.vectorize(Panel::<S, L, 2> { simd, a, left, right, out }),
+                1 => simd.vectorize(Panel::<S, L, 1> { simd, a, right, out, most }),
+                2 => simd.vectorize(Panel::<S, L, 2> { simd, a, right, out, most }),
+                3 => simd.vectorize(Panel::<S, L, 3> { simd, a, right, out, most }),
+                _ => simd.vectorize(Panel::<S, L, 4> { simd, a, right, out, most }),
             }
         }
     }
@@ -282,9 +337,10 @@ impl<L: Lane> Block<'_, L> {
 struct Panel<'a, S, L, const V: usize> {
     simd: S,
     a: Mat<'a, L>,
-    left: Option<&'a [L]>,
     right: Right<'a, L>,
     out: Out<'a, L>,
+    /// Rows at a time.
+    most: usize,
 }
 
 impl<S: Simd, L: Lane, const V: usize> pulp::NullaryFnOnce for Panel<'_, S, L, V> {
@@ -292,16 +348,18 @@ impl<S: Simd, L: Lane, const V: usize> pulp::NullaryFnOnce for Panel<'_, S, L, V
 
     #[inline(always)]
     fn call(mut self) {
+        // What has no registers never comes, and is not compiled.
+        let fits = |rows: usize| rows * V <= tile::sums::<S>();
         let mut row = 0;
         while row < self.a.rows {
-            let rows = next_rows(self.a.rows - row);
+            let rows = next_rows(self.a.rows - row, self.most);
             match rows {
-                1 => self.rows::<1>(row),
+                8 if fits(8) => self.rows::<8>(row),
+                6 if fits(6) => self.rows::<6>(row),
+                4 if fits(4) => self.rows::<4>(row),
+                3 if fits(3) => self.rows::<3>(row),
                 2 => self.rows::<2>(row),
-                3 => self.rows::<3>(row),
-                4 => self.rows::<4>(row),
-                5 => self.rows::<5>(row),
-                _ => self.rows::<ROWS>(row),
+                _ => self.rows::<1>(row),
             }
             row += rows;
         }
@@ -311,15 +369,19 @@ impl<S: Simd, L: Lane, const V: usize> pulp::NullaryFnOnce for Panel<'_, S, L, V
 impl<S: Simd, L: Lane, const V: usize> Panel<'_, S, L, V> {
     #[inline(always)]
     fn rows<const N: usize>(&mut self, row: usize) {
-        let depth = self.a.columns;
-        let left = match self.left {
-            Some(packed) => Left::Packed { data: &packed[row * depth..][..N * depth] },
-            None => Left::Rows(std::array::from_fn(|i| &self.a.from(row + i, 0)[..depth])),
-        };
-        let Out { step, width, fresh, .. } = self.out;
+        let Self { a, right, .. } = *self;
+        let Out { step, width, start, .. } = self.out;
         let data = &mut self.out.data[row * step..];
-        let mut out = Out { data, step, width, fresh };
-        kernel::<S, L, N, V>(self.simd, left, self.right, depth, &mut out);
+        let mut out = Out { data, step, width, start };
+        let left = match (a.transposed, a.lines) {
+            (false, _) => Left::Rows {
+                rows: std::array::from_fn(|i| a.from(row + i, 0)),
+                next: std::array::from_fn(|i| a.from((row + N + i).min(a.rows - 1), 0)),
+            },
+            (true, None) => Left::Columns { data: &a.data[row..], step: a.step },
+            (true, Some(lines)) => Left::Chosen { data: &a.data[row..], step: a.step, lines },
+        };
+        kernel::<S, L, N, V>(self.simd, left, right, a.columns, &mut out);
     }
 }
 
@@ -329,16 +391,28 @@ mod tests {
 
     use super::*;
 
-    /// The chain of the guarantee, element by element.
-    fn reference<R: Real>(a: Mat<'_, R>, b: Mat<'_, R>, out: &mut [R], fma: fn(R, R, R) -> R) {
-        for i in 0..a.rows {
-            for j in 0..b.columns {
-                let sum = &mut out[i * b.columns + j];
-                for k in 0..a.columns {
-                    *sum = fma(a.from(i, k)[0], b.from(k, j)[0], *sum);
-                }
+    /// The chains of the guarantee, element by element.
+    fn reference<R: Real>(
+        a: Mat<'_, R>,
+        b: Mat<'_, R>,
+        start: impl Fn(usize, usize) -> R,
+        fma: fn(R, R, R) -> R,
+    ) -> Vec<R> {
+        let (depth, n) = (a.columns, b.columns);
+        let in_parts = n > 16 && n % 16 <= 4 && !a.transposed && depth >= 64;
+        let element = |i: usize, j: usize| {
+            let term = |sum, k: usize| fma(a.from(i, k)[0], b.from(k, j)[0], sum);
+            if !in_parts || j < n - n % 16 {
+                return (0..depth).fold(start(i, j), term);
             }
-        }
+            let chain = |part: usize| (part..depth).step_by(16).fold(R::ZERO, term);
+            let mut parts: Vec<R> = (0..16).map(chain).collect();
+            for half in [8, 4, 2, 1] {
+                (0..half).for_each(|i| parts[i] = parts[i] + parts[i + half]);
+            }
+            start(i, j) + parts[0]
+        };
+        (0..a.rows * n).map(|k| element(k / n, k % n)).collect()
     }
 
     fn numbers<R: Real>(count: usize, seed: usize) -> Vec<R> {
@@ -346,19 +420,35 @@ mod tests {
         (0..count).map(|i| R::from_f64(value(i))).collect()
     }
 
+    /// What this machine is, and what it could be.
+    fn machines() -> Vec<pulp::Arch> {
+        let mut machines = vec![pulp::Arch::new()];
+        #[cfg(target_arch = "x86_64")]
+        machines.extend(pulp::x86::V3::try_new().map(pulp::Arch::V3));
+        #[cfg(target_arch = "x86_64")]
+        machines.push(pulp::Arch::Scalar);
+        machines
+    }
+
     fn check<R: Real>(m: usize, k: usize, n: usize, turned: (bool, bool), fma: fn(R, R, R) -> R) {
         let (a, b) = (numbers::<R>(m * k, 1), numbers::<R>(k * n, 2));
         let a = if turned.0 { Mat::new(&a, k, m).t() } else { Mat::new(&a, m, k) };
         let b = if turned.1 { Mat::new(&b, n, k).t() } else { Mat::new(&b, k, n) };
-        let start = numbers::<R>(m * n, 3);
-        let (mut ours, mut expected) = (start.clone(), start);
-        multiply_add(a, b, &mut ours, &mut Packing::default());
-        reference(a, b, &mut expected, fma);
-        assert_eq!(ours, expected, "{m} x {k} x {n} {turned:?}");
-        multiply(a, b, &mut ours, &mut Packing::default());
-        expected.fill(R::ZERO);
-        reference(a, b, &mut expected, fma);
-        assert_eq!(ours, expected, "from zero: {m} x {k} x {n} {turned:?}");
+        let (there, row) = (numbers::<R>(m * n, 3), numbers::<R>(n, 4));
+        let packing = &mut Packing::default();
+        let expected = [
+            reference(a, b, |_, _| R::ZERO, fma),
+            reference(a, b, |i, j| there[i * n + j], fma),
+            reference(a, b, |_, j| row[j], fma),
+        ];
+        for machine in machines() {
+            let starts = [Start::Zero, Start::Out, Start::Row(&row)];
+            for (which, (start, expected)) in starts.into_iter().zip(&expected).enumerate() {
+                let mut out = there.clone();
+                product_on(machine, a, b, &mut out, packing, start);
+                assert!(out == *expected, "{m} x {k} x {n} {turned:?} {which} {machine:?}");
+            }
+        }
     }
 
     proptest! {
@@ -367,7 +457,7 @@ mod tests {
         #[test]
         fn products_are_chains_in_order_in_bits(
             m in 0_usize..60,
-            k in 0_usize..40,
+            k in 0_usize..90,
             n in 0_usize..70,
             left: bool,
             right: bool,
@@ -404,8 +494,10 @@ mod tests {
     #[test]
     fn blocks_of_the_inner_index_do_not_show() {
         for turned in [(false, false), (true, false), (false, true), (true, true)] {
-            check::<f32>(5, 2 * DEPTH + 7, 50, turned, f32::mul_add);
-            check::<f64>(30, 2 * DEPTH + 1, 9, turned, f64::mul_add);
+            check::<f32>(5, 2 * tile::DEEPEST + 7, 50, turned, f32::mul_add);
+            check::<f64>(30, 2 * tile::DEEPEST + 1, 9, turned, f64::mul_add);
+            check::<f32>(130, 70, COLUMNS + 35, turned, f32::mul_add);
+            check::<f64>(25, 300, COLUMNS + 3, turned, f64::mul_add);
         }
     }
 }

@@ -27,6 +27,17 @@ pub fn squared_norm<R: Real>(a: &[R]) -> f64 {
     dot(a, a)
 }
 
+/// The squared norm of every row of a matrix, in double precision. Panics if the rows are not as
+/// many as the numbers to write.
+pub fn squared_norms<R: Real>(rows: &[R], out: &mut [f64]) {
+    assert!(rows.len().is_multiple_of(out.len().max(1)), "rows of a matrix");
+    let arch = Arch::new();
+    match R::slice(rows) {
+        Slice::F32(rows) => arch.dispatch(Norms { rows, out }),
+        Slice::F64(rows) => arch.dispatch(Norms { rows, out }),
+    }
+}
+
 /// `out_i += factor a_i`, rounded once. Panics if the lengths differ.
 pub fn add_scaled<R: Real>(factor: R, a: &[R], out: &mut [R]) {
     assert_eq!(a.len(), out.len(), "lengths of a sum");
@@ -62,14 +73,47 @@ impl<L: Copy + Into<f64>> NullaryFnOnce for Dot<'_, L> {
         for (sum, (a, b)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
             *sum = (*a).into().mul_add((*b).into(), *sum);
         }
-        let mut half = PARTS / 2;
-        while half > 0 {
-            for i in 0..half {
-                sums[i] += sums[i + half];
-            }
-            half /= 2;
+        tree(sums)
+    }
+}
+
+/// The sum of parts, in one order.
+#[inline(always)]
+fn tree(mut parts: [f64; PARTS]) -> f64 {
+    let mut half = PARTS / 2;
+    while half > 0 {
+        for i in 0..half {
+            parts[i] += parts[i + half];
         }
-        sums[0]
+        half /= 2;
+    }
+    parts[0]
+}
+
+struct Norms<'a, L> {
+    rows: &'a [L],
+    out: &'a mut [f64],
+}
+
+impl<L: Copy + Into<f64>> NullaryFnOnce for Norms<'_, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let width = self.rows.len() / self.out.len().max(1);
+        for (k, out) in self.out.iter_mut().enumerate() {
+            let (chunks, rest) = self.rows[k * width..][..width].as_chunks::<PARTS>();
+            let mut parts = [0.0; PARTS];
+            for chunk in chunks {
+                for i in 0..PARTS {
+                    let value = chunk[i].into();
+                    parts[i] = value.mul_add(value, parts[i]);
+                }
+            }
+            // By themselves, so that the parts stay in registers: rows may be short.
+            let add = |sum, value: &L| (*value).into().mul_add((*value).into(), sum);
+            *out = tree(parts) + rest.iter().fold(0.0, add);
+        }
     }
 }
 
@@ -119,6 +163,21 @@ mod tests {
         assert_eq!(dot(&a, &b), parts[0]);
         assert_eq!(dot::<f32>(&[], &[]), 0.0);
         assert_eq!(squared_norm(&[3.0_f32, 4.0]), 25.0);
+    }
+
+    #[test]
+    fn rows_have_their_norms() {
+        let rows: Vec<f32> = (0..111).map(|i| (i % 7) as f32 - 2.5).collect();
+        for n in [1, 3, 37, 111] {
+            let mut norms = vec![0.0; n];
+            squared_norms(&rows, &mut norms);
+            let expected = rows.chunks(111 / n).map(squared_norm);
+            assert_eq!(norms, expected.collect::<Vec<_>>());
+        }
+        let mut none = [1.0; 2];
+        squared_norms::<f64>(&[], &mut none);
+        squared_norms::<f64>(&[], &mut []);
+        assert_eq!(none, [0.0; 2]);
     }
 
     #[test]

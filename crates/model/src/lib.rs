@@ -35,6 +35,7 @@ mod softmax;
 pub mod solve;
 pub mod synthetic;
 mod table;
+mod vectorised;
 
 pub use convex::{Constants, Convex};
 pub use dataset::Dataset;

@@ -6,6 +6,8 @@ use undertone_real::Real;
 use crate::dataset::Target;
 use crate::exponential::decay;
 
+mod shares;
+
 /// How bad scores are for a target.
 ///
 /// Each is convex in the scores. No finite score, however large, gives NaN.
@@ -32,40 +34,28 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// The loss, and its derivative by every score. Panics if the target is of another kind.
-    pub fn with_derivative<R: Real>(
+    /// The derivatives by every score of records with `width` scores each. Panics if a target is of
+    /// another kind.
+    pub fn derivatives<'a, R: Real>(
         &self,
         scores: &[R],
-        target: Target<'_, R>,
-        derivative: &mut [R],
-    ) -> f64 {
-        match (self, target) {
-            (Self::CrossEntropy, Target::Class(class)) => {
-                let top = greatest(scores);
-                let mut sum = 0.0;
-                for (d, s) in derivative.iter_mut().zip(scores) {
-                    let e = decay(top - s.to_f64());
-                    sum += e;
-                    *d = R::from_f64(e);
+        width: usize,
+        target: impl Fn(usize) -> Target<'a, R>,
+        out: &mut [R],
+    ) {
+        if matches!(self, Self::CrossEntropy) {
+            shares::shares(scores, width, out);
+        }
+        let rows = scores.chunks_exact(width).zip(out.chunks_exact_mut(width));
+        for (k, (scores, derivative)) in rows.enumerate() {
+            match (self, target(k)) {
+                (Self::CrossEntropy, Target::Class(class)) => derivative[class as usize] -= R::ONE,
+                (Self::Tags, Target::Tags(tags)) => each_tag(scores, tags, |k, margin, sign| {
+                    derivative[k] = R::from_f64(sign * logistic_slope(margin));
+                }),
+                (_, target) => {
+                    derivative[0] = R::from_f64(self.scalar(scores[0].to_f64(), target).1);
                 }
-                let inverse = 1.0 / sum;
-                derivative.iter_mut().for_each(|d| *d = R::from_f64(d.to_f64() * inverse));
-                derivative[class as usize] -= R::ONE;
-                libm::log(sum) + (top - scores[class as usize].to_f64())
-            }
-            (Self::Tags, Target::Tags(tags)) => {
-                let mut sum = 0.0;
-                each_tag(scores, tags, |k, margin, sign| {
-                    let (value, slope) = logistic(margin);
-                    sum += value;
-                    derivative[k] = R::from_f64(sign * slope);
-                });
-                sum
-            }
-            _ => {
-                let (value, slope, _) = self.scalar(scores[0].to_f64(), target);
-                derivative[0] = R::from_f64(slope);
-                value
             }
         }
     }
@@ -240,8 +230,7 @@ mod tests {
         for (loss, n, target) in cases() {
             let scores = &SCORES[..n];
             let mut derivative = vec![0.0; n];
-            let value = loss.with_derivative(scores, target, &mut derivative);
-            assert!((value - loss.value(scores, target)).abs() < 1e-15);
+            loss.derivatives(scores, n, |_| target, &mut derivative);
             for k in 0..n {
                 let (mut more, mut less) = (scores.to_vec(), scores.to_vec());
                 more[k] += h;
@@ -250,14 +239,37 @@ mod tests {
                 assert!((slope - derivative[k]).abs() < 1e-9, "{loss:?} {target:?}");
 
                 let (mut up, mut down, mut row) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
-                loss.with_derivative(&more, target, &mut up);
-                loss.with_derivative(&less, target, &mut down);
+                loss.derivatives(&more, n, |_| target, &mut up);
+                loss.derivatives(&less, n, |_| target, &mut down);
                 let mut unit = vec![0.0; n];
                 unit[k] = 1.0;
                 loss.curvature(scores, target, &unit, &mut row);
                 for j in 0..n {
                     let bend = (up[j] - down[j]) / (2.0 * h);
                     assert!((bend - row[j]).abs() < 1e-9, "{loss:?} {target:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn records_do_not_know_each_other() {
+        for (loss, n, _) in cases() {
+            let target = |k: usize| match loss {
+                Loss::CrossEntropy => Target::Class(k as u32 % n as u32),
+                Loss::Tags => Target::Tags(if k.is_multiple_of(3) { &[1, 2] } else { &[0] }),
+                Loss::Squared => Target::Real(k as f64 * 0.1),
+                _ => Target::Sign(if k.is_multiple_of(2) { 1.0 } else { -1.0 }),
+            };
+            for width in [n, if n > 1 { 700 } else { 1 }] {
+                let scores: Vec<f64> =
+                    (0..300 * width).map(|i| (i % 37) as f64 * 0.2 - 3.0).collect();
+                let mut all = vec![0.0; scores.len()];
+                loss.derivatives(&scores, width, target, &mut all);
+                for k in 0..300 {
+                    let (range, mut alone) = (k * width..(k + 1) * width, vec![0.0; width]);
+                    loss.derivatives(&scores[range.clone()], width, |_| target(k), &mut alone);
+                    assert_eq!(all[range], alone, "{loss:?}");
                 }
             }
         }
@@ -292,7 +304,8 @@ mod tests {
                     let sign = |k: u32| if signs >> k & 1 == 0 { size } else { -size };
                     let scores: Vec<f32> = (0..n as u32).map(sign).collect();
                     let mut derivative = vec![0.0; n];
-                    let value = loss.with_derivative(&scores, target, &mut derivative);
+                    loss.derivatives(&scores, n, |_| target, &mut derivative);
+                    let value = loss.value(&scores, target);
                     assert!(value.is_finite() && value >= 0.0, "{loss:?} {value}");
                     assert!(derivative.iter().all(|d| d.is_finite()));
                 }

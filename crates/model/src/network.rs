@@ -11,7 +11,6 @@ mod program;
 mod run;
 #[cfg(test)]
 mod tests;
-mod vectorised;
 
 use serde::{Deserialize, Serialize};
 use undertone_real::Real;

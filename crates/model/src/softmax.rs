@@ -65,11 +65,11 @@ impl Softmax {
         let mut clipped = Clipped::default();
         self.blocks(batch, scratch, |block| {
             block.score(x);
+            let target = |i| batch.target(block.first + i);
+            self.loss.derivatives(block.scores, self.classes, target, block.deltas);
             for i in 0..block.count {
                 let record = batch.record(block.first + i);
-                let scores = &block.scores[i * self.classes..][..self.classes];
                 let delta = &mut block.deltas[i * self.classes..][..self.classes];
-                self.loss.with_derivative(scores, batch.data().target(record), delta);
                 let norm = self.with_one(batch.data().squared_norms()[record]);
                 self.clip(delta, norm, clip, &mut clipped);
                 if let Some(table) = &mut table {

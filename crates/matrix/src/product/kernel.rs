@@ -1,5 +1,6 @@
 //! A few rows times a few vectors of columns, in registers.
 
+use prefetch_index::prefetch_index;
 use pulp::Simd;
 
 use crate::lanes::Lane;
@@ -7,10 +8,16 @@ use crate::lanes::Lane;
 /// Some rows of the left matrix over one block of the inner index.
 #[derive(Clone, Copy)]
 pub(super) enum Left<'a, L, const ROWS: usize> {
-    /// As many numbers of each as there are inner indices.
-    Rows([&'a [L]; ROWS]),
-    /// All rows' numbers of an inner index together, then those of the next.
-    Packed { data: &'a [L] },
+    /// At least as many numbers of each as there are inner indices.
+    Rows {
+        rows: [&'a [L]; ROWS],
+        /// The rows that come after them, which may be far away.
+        next: [&'a [L]; ROWS],
+    },
+    /// All rows' numbers of an inner index together, those of the next a step further.
+    Columns { data: &'a [L], step: usize },
+    /// The same, with the numbers of the steps.
+    Chosen { data: &'a [L], step: usize, lines: &'a [usize] },
 }
 
 /// Some columns of the right matrix over the same block: rows of whole vectors.
@@ -26,14 +33,56 @@ pub(super) struct Out<'a, L> {
     pub(super) step: usize,
     /// Columns of it, which fill whole vectors but for the last, which may be shorter.
     pub(super) width: usize,
-    /// Whether to start from zero, not from what is there.
-    pub(super) fresh: bool,
+    pub(super) start: Start<'a, L>,
+}
+
+/// What the sums of a row start from.
+#[derive(Clone, Copy)]
+pub(super) enum Start<'a, L> {
+    Zero,
+    /// What is there.
+    Out,
+    /// The same for all rows.
+    Row(&'a [L]),
+}
+
+impl<'a, L> Start<'a, L> {
+    /// From a column on.
+    #[inline(always)]
+    pub(super) fn from(self, column: usize) -> Self {
+        match self {
+            Self::Row(row) => Self::Row(&row[column..]),
+            other => other,
+        }
+    }
+
+    /// Of a column and what is there.
+    #[inline(always)]
+    pub(super) fn at(self, column: usize, there: L) -> L
+    where
+        L: Copy + Default,
+    {
+        match self {
+            Self::Zero => L::default(),
+            Self::Out => there,
+            Self::Row(row) => row[column],
+        }
+    }
+
+    /// The same over a row whose type is known.
+    pub(super) fn over<M>(self, row: &[M]) -> Start<'_, M> {
+        match self {
+            Self::Zero => Start::Zero,
+            Self::Out => Start::Out,
+            Self::Row(_) => Start::Row(row),
+        }
+    }
 }
 
 /// `out += left right` for `ROWS` rows and `VECTORS` vectors of columns.
 ///
 /// Every element is a chain of fused multiplications and additions in the order of the inner
-/// index, which starts with what is in `out`.
+/// index.
 #[inline(always)]
 pub(super) fn kernel<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
     simd: S,
@@ -43,52 +92,70 @@ pub(super) fn kernel<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
     out: &mut Out<'_, L>,
 ) {
     let lanes = L::lanes::<S>();
-    let whole = out.width == VECTORS * lanes;
+    // All but the last, which may be shorter.
+    let full = out.width / lanes;
     let mut sums = [[L::splat(simd, L::default()); VECTORS]; ROWS];
-    if !out.fresh {
+    if !matches!(out.start, Start::Zero) {
         for (row, sums) in sums.iter_mut().enumerate() {
-            let data = &out.data[row * out.step..][..out.width];
-            if whole {
+            let data = match out.start {
+                Start::Row(start) => &start[..out.width],
+                _ => &out.data[row * out.step..][..out.width],
+            };
+            if full == VECTORS {
                 sums.copy_from_slice(&L::vectors::<S>(data)[..VECTORS]);
             } else {
-                for (v, sum) in sums.iter_mut().enumerate() {
-                    let part = data.len().min(v * lanes)..data.len().min((v + 1) * lanes);
-                    *sum = L::load_part(simd, &data[part]);
-                }
+                sums[..VECTORS - 1].copy_from_slice(&L::vectors::<S>(data)[..VECTORS - 1]);
+                sums[VECTORS - 1] = L::load_part(simd, &data[(VECTORS - 1) * lanes..]);
             }
         }
     }
     match left {
-        Left::Rows(rows) => {
+        Left::Rows { rows, next } => {
             // The same lengths once more, where the compiler sees them.
             let rows = rows.map(|row| &row[..depth]);
             for k in 0..depth {
+                if k.is_multiple_of(64 / size_of::<L>()) {
+                    next.iter().for_each(|row| prefetch_index(row, k));
+                }
                 let right = &L::vectors::<S>(&right.data[k * right.step..])[..VECTORS];
                 for (sums, row) in sums.iter_mut().zip(rows) {
                     add(simd, row[k], right, sums);
                 }
             }
         }
-        Left::Packed { data } => {
-            let left = data.as_chunks::<ROWS>().0;
-            for (k, left) in left.iter().enumerate() {
-                let right = &L::vectors::<S>(&right.data[k * right.step..])[..VECTORS];
-                for (sums, left) in sums.iter_mut().zip(left) {
-                    add(simd, *left, right, sums);
-                }
+        Left::Columns { data, step } => {
+            for k in 0..depth {
+                add_column(simd, &data[k * step..], right, k, &mut sums);
+            }
+        }
+        Left::Chosen { data, step, lines } => {
+            for (k, line) in lines[..depth].iter().enumerate() {
+                add_column(simd, &data[line * step..], right, k, &mut sums);
             }
         }
     }
     for (row, sums) in sums.iter().enumerate() {
         let data = &mut out.data[row * out.step..][..out.width];
-        if whole {
+        if full == VECTORS {
             L::vectors_mut::<S>(data)[..VECTORS].copy_from_slice(sums);
         } else {
-            for (v, sum) in sums.iter().enumerate() {
-                let part = data.len().min(v * lanes)..data.len().min((v + 1) * lanes);
-                L::store_part(simd, &mut data[part], *sum);
-            }
+            L::vectors_mut::<S>(data)[..VECTORS - 1].copy_from_slice(&sums[..VECTORS - 1]);
+            L::store_part(simd, &mut data[(VECTORS - 1) * lanes..], sums[VECTORS - 1]);
         }
+    }
+}
+
+#[inline(always)]
+fn add_column<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
+    simd: S,
+    left: &[L],
+    right: Right<'_, L>,
+    k: usize,
+    sums: &mut [[L::Vector<S>; VECTORS]; ROWS],
+) {
+    let right = &L::vectors::<S>(&right.data[k * right.step..])[..VECTORS];
+    for (sums, left) in sums.iter_mut().zip(&left[..ROWS]) {
+        add(simd, *left, right, sums);
     }
 }
 

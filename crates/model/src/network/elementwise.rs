@@ -4,7 +4,7 @@ use undertone_matrix::vector;
 use undertone_real::Real;
 
 use super::Activation;
-use super::vectorised::{Kernel, vectorised};
+use crate::vectorised::{Kernel, vectorised};
 
 impl Activation {
     pub(super) fn forward<R: Real>(self, input: &[R], output: &mut [R]) {
@@ -32,9 +32,10 @@ pub(super) fn sum<R: Real>(a: &[R], b: &[R], output: &mut [R]) {
     vectorised(Sum, (a, b, output));
 }
 
-/// Multiplies; zero where numbers are so small that rounding could double them.
-pub(super) fn scale<R: Real>(factor: R, row: &mut [R]) {
-    vectorised(Scale, (factor, row));
+/// Multiplies each row by its factor, if that is not one; zero where numbers are so small that
+/// rounding could double them.
+pub(super) fn scale_rows<R: Real>(factors: &[R], rows: &mut [R]) {
+    vectorised(ScaleRows, (factors, rows));
 }
 
 /// Adds rows to one.
@@ -94,18 +95,23 @@ impl<'a, R: Real> Kernel<(&'a [R], &'a [R], &'a mut [R])> for Sum {
     }
 }
 
-struct Scale;
+struct ScaleRows;
 
-impl<'a, R: Real> Kernel<(R, &'a mut [R])> for Scale {
+impl<'a, R: Real> Kernel<(&'a [R], &'a mut [R])> for ScaleRows {
     #[inline(always)]
-    fn run((factor, row): (R, &'a mut [R])) {
+    fn run((factors, rows): (&'a [R], &'a mut [R])) {
         let smallest =
             if size_of::<R>() == 4 { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE };
-        let smallest = R::from_f64(smallest);
-        for v in row {
-            let scaled = factor * *v;
-            let zero = scaled < smallest && -scaled < smallest;
-            *v = if zero { R::ZERO } else { scaled };
+        let (smallest, width) = (R::from_f64(smallest), rows.len() / factors.len());
+        for (k, factor) in factors.iter().enumerate() {
+            if *factor == R::ONE {
+                continue;
+            }
+            for v in &mut rows[k * width..][..width] {
+                let scaled = *factor * *v;
+                let zero = scaled < smallest && -scaled < smallest;
+                *v = if zero { R::ZERO } else { scaled };
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use undertone_real::Real;
 
-use super::vectorised::{Kernel, vectorised};
+use crate::vectorised::{Kernel, vectorised};
 
 /// Added to a variance before it divides.
 const LEAST_VARIANCE: f64 = 1e-5;

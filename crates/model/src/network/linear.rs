@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use undertone_matrix::{Mat, Packing, multiply, multiply_add, vector};
+use undertone_matrix::{Mat, Packing, multiply, multiply_add, multiply_from, vector};
 use undertone_real::Real;
 
 use super::patches::Patches;
+use super::plan::MOST_RECORDS;
 
 /// Numbers that squares may take at a time: they should stay in the cache between their writing
 /// and their use.
@@ -115,9 +116,7 @@ impl Linear {
         if !self.bias {
             return multiply(rows, weight, output, packing);
         }
-        let bias = &x[self.biases()];
-        output.chunks_exact_mut(self.outputs).for_each(|row| row.copy_from_slice(bias));
-        multiply_add(rows, weight, output, packing);
+        multiply_from(&x[self.biases()], rows, weight, output, packing);
     }
 
     /// The derivatives by the input of all records.
@@ -235,12 +234,26 @@ impl Linear {
             }
             None => input,
         };
-        self.squared_norm_of(vector::squared_norm(row), above)
+        self.with_bias(vector::squared_norm(row)) * vector::squared_norm(above)
     }
 
-    /// The same, given an upper bound of the squared norm of the only row.
-    pub fn squared_norm_of<R: Real>(&self, row: f64, above: &[R]) -> f64 {
-        (row + if self.bias { 1.0 } else { 0.0 }) * vector::squared_norm(above)
+    /// Adds the same for all records, given upper bounds of the squared norms of their only rows.
+    pub fn add_squared_norms<R: Real>(
+        &self,
+        rows: impl Iterator<Item = f64>,
+        above: &[R],
+        norms: &mut [f64],
+    ) {
+        let mut of_above = [0.0; MOST_RECORDS];
+        let of_above = &mut of_above[..above.len() / self.outputs];
+        vector::squared_norms(above, of_above);
+        for (norm, (row, above)) in norms.iter_mut().zip(rows.zip(of_above)) {
+            *norm += self.with_bias(row) * *above;
+        }
+    }
+
+    fn with_bias(&self, squared_norm: f64) -> f64 {
+        squared_norm + if self.bias { 1.0 } else { 0.0 }
     }
 
     /// The squared norm of a sum of outer products is the sum of the products of the entries of two

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use undertone_real::Real;
 
-use super::vectorised::{Kernel, vectorised};
+use crate::vectorised::{Kernel, vectorised};
 
 /// Numbers of short lines that are copied without a loop, from images with their padding: those of
 /// the first layers of well-known networks.

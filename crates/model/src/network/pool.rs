@@ -2,7 +2,7 @@
 
 use undertone_real::Real;
 
-use super::vectorised::{Kernel, vectorised};
+use crate::vectorised::{Kernel, vectorised};
 
 /// The greatest number of every square, channel by channel.
 #[derive(Clone, Copy, Debug)]

@@ -198,10 +198,8 @@ impl<'a, R: Real> Group<'a, R> {
         let ranges = [self.plan.values[scores], self.plan.derivatives[scores]]
             .map(|place| place.range(self.records));
         let [scores, derivatives] = disjoint(self.memory, ranges);
-        let rows = scores.chunks_exact(outputs).zip(derivatives.chunks_exact_mut(outputs));
-        for (k, (scores, derivative)) in rows.enumerate() {
-            loss.with_derivative(scores, self.batch.target(self.start + k), derivative);
-        }
+        let (batch, start) = (self.batch, self.start);
+        loss.derivatives(scores, outputs, |k| batch.target(start + k), derivatives);
     }
 
     /// Adds to each record's bound of the squared norm of its gradient.
@@ -215,11 +213,8 @@ impl<'a, R: Real> Group<'a, R> {
             match &step.op {
                 Op::Linear(linear) if step.from == 0 && self.rows.is_some() => {
                     let of_rows = self.batch.data().squared_norms();
-                    let above = self.memory[above].chunks_exact(linear.outputs);
-                    for (r, above) in above.enumerate() {
-                        let row = of_rows[self.batch.record(self.start + r)];
-                        norms[r] += linear.squared_norm_of(row, above);
-                    }
+                    let rows = (0..n).map(|r| of_rows[self.batch.record(self.start + r)]);
+                    linear.add_squared_norms(rows, &self.memory[above], norms);
                 }
                 Op::Linear(linear) => {
                     let [input, above, kept] = disjoint(self.memory, [from, above, kept]);
@@ -306,6 +301,11 @@ fn gradients<R: Real>(
     norms: &mut [f64],
     tools: Tools<'_, R>,
 ) {
+    if deferred && linear.rows == 1 && linear.patches.is_none() {
+        let mut rows = [0.0; MOST_RECORDS];
+        vector::squared_norms(input, &mut rows[..records]);
+        return linear.add_squared_norms(rows.into_iter(), above, norms);
+    }
     let [input_size, above_size, size] =
         [input.len(), above.len(), kept.len()].map(|n| n / records);
     for (r, norm) in norms.iter_mut().enumerate().take(records) {

@@ -10,7 +10,7 @@ use std::f64::consts::{FRAC_PI_2, LN_2};
 /// ln(1 + t) = t + t^2 P(t), powers of t, for t between sqrt(1/2) - 1 and sqrt(2) - 1; 3e-8 off.
 /// Terms are cheaper than the division that fewer of them would need.
 const LN_F32: [f32; 8] = [
-    -4.9999991e-1,
+    -4.999_999e-1,
     3.3333948e-1,
     -2.5001758e-1,
     1.9962133e-1,

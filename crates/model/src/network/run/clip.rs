@@ -5,6 +5,7 @@ use undertone_real::Real;
 
 use super::super::elementwise;
 use super::super::linear::Tools;
+use super::super::plan::MOST_RECORDS;
 use super::super::program::Op;
 use super::{Group, disjoint, row};
 use crate::clip::clip_factor;
@@ -21,25 +22,29 @@ impl<R: Real> Group<'_, R> {
             self.rows = None;
             self.load();
         }
-        for (r, norm) in norms[..self.records].iter().enumerate() {
-            let factor = clip_factor::<R>(norm * slack, clip, clipped);
-            if factor == Some(1.0) {
+        let mut factors = [R::ONE; MOST_RECORDS];
+        for (r, (norm, to)) in norms[..self.records].iter().zip(&mut factors).enumerate() {
+            let Some(factor) = clip_factor::<R>(norm * slack, clip, clipped) else {
+                self.leave_out(r);
                 continue;
-            }
-            for place in self.plan.scaled.iter().chain(&self.plan.kept) {
-                let row = row(self.memory, *place, self.records, r);
-                match factor {
-                    Some(factor) => elementwise::scale(R::from_f64(factor), row),
-                    None => row.fill(R::ZERO),
-                }
-            }
-            if factor.is_none() {
-                // Zero times what is not finite would not be zero.
-                for place in self.plan.inputs.iter().chain(&self.plan.values[..1]) {
-                    let row = row(self.memory, *place, self.records, r);
-                    row.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = R::ZERO);
-                }
-            }
+            };
+            *to = R::from_f64(factor);
+        }
+        for place in self.plan.scaled.iter().chain(&self.plan.kept) {
+            let rows = &mut self.memory[place.range(self.records)];
+            elementwise::scale_rows(&factors[..self.records], rows);
+        }
+    }
+
+    /// Makes the gradient of a record zero.
+    fn leave_out(&mut self, r: usize) {
+        for place in self.plan.scaled.iter().chain(&self.plan.kept) {
+            row(self.memory, *place, self.records, r).fill(R::ZERO);
+        }
+        // Zero times what is not finite would not be zero.
+        for place in self.plan.inputs.iter().chain(&self.plan.values[..1]) {
+            let row = row(self.memory, *place, self.records, r);
+            row.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = R::ZERO);
         }
     }
 
@@ -75,6 +80,9 @@ impl<R: Real> Group<'_, R> {
                 Op::GroupNorm(norm) => norm.offset,
                 _ => continue,
             };
+            if kept.size == 0 {
+                continue;
+            }
             let out = &mut out[start..start + kept.size];
             for r in 0..n {
                 let gradient = row(self.memory, kept, n, r);

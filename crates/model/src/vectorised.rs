@@ -2,13 +2,13 @@
 
 /// A loop that is compiled for all vectors that there are. It must be inlined, and so must be all
 /// that it calls.
-pub(super) trait Kernel<A> {
+pub(crate) trait Kernel<A> {
     fn run(arguments: A);
 }
 
 /// Runs a loop with the widest vectors of the machine. The bits are the same on every machine:
 /// nothing is fused or reordered.
-pub(super) fn vectorised<K: Kernel<A>, A>(_: K, arguments: A) {
+pub(crate) fn vectorised<K: Kernel<A>, A>(_: K, arguments: A) {
     pulp::Arch::new().dispatch(Work::<K, A> { arguments, kernel: std::marker::PhantomData });
 }
 
