@@ -317,7 +317,10 @@ mod tests {
         let (mut one, mut sum, mut all) = ([0.0; 38], [0.0; 38], [0.0; 38]);
         for record in 0..n {
             model.clipped_sum(&x, Batch::of(&data, &[record]), 0.5, scratch, &mut one);
-            sum.iter_mut().zip(&one).for_each(|(sum, v)| *sum += v);
+            // The slope of the intercept is what the features are multiplied by.
+            let (row, c) = (data.dense_row(record).unwrap(), one[37]);
+            sum.iter_mut().zip(row).for_each(|(sum, v)| *sum = v.mul_add(c, *sum));
+            sum[37] += c;
         }
         model.clipped_sum(&x, Batch::all(&data), 0.5, scratch, &mut all);
         assert_eq!(sum, all);

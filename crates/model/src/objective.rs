@@ -139,15 +139,15 @@ impl<R: Real> Scratch<R> {
 /// What a gradient is multiplied by so that its norm is at most `clip`, given an upper bound of the
 /// square of its norm; `None` if that is not finite. Rounds down.
 pub fn factor<R: Real>(squared_norm: f64, clip: f64) -> Option<R> {
-    if !squared_norm.is_finite() {
-        return None;
-    }
-    let norm = squared_norm.sqrt();
-    if norm <= clip * (1.0 - 1e-12) {
-        return Some(R::ONE);
-    }
+    squared_norm.is_finite().then(|| R::from_f64(shorten::<R>(squared_norm, clip)))
+}
+
+/// The same for what is finite, without branches, so that loops over it are vectorised.
+#[inline(always)]
+pub(crate) fn shorten<R: Real>(squared_norm: f64, clip: f64) -> f64 {
     // Narrowing rounds to the nearest, and so does the product with a number of the gradient: two
     // units in the last place of the narrower type, and some of f64 for the root and the quotient.
-    let unit = R::EPSILON.to_f64();
-    Some(R::from_f64(clip / norm * (1.0 - 2.0 * unit - 1e-12)))
+    let (norm, unit) = (squared_norm.sqrt(), R::EPSILON.to_f64());
+    let short = clip / norm * (1.0 - 2.0 * unit - 1e-12);
+    if norm <= clip * (1.0 - 1e-12) { 1.0 } else { short }
 }

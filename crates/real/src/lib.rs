@@ -66,6 +66,8 @@ pub trait Real:
     fn to_f64(self) -> f64;
     /// Neither infinite nor NaN.
     fn is_finite(self) -> bool;
+    /// `self a + b`, rounded once.
+    fn mul_add(self, a: Self, b: Self) -> Self;
     /// Says which of the two types a slice holds, for code that has a kernel for each.
     fn slice(values: &[Self]) -> Slice<'_>;
     /// The same for a slice that is written.
@@ -103,6 +105,10 @@ impl Real for f32 {
     fn is_finite(self) -> bool {
         f32::is_finite(self)
     }
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        f32::mul_add(self, a, b)
+    }
     fn slice(values: &[Self]) -> Slice<'_> {
         Slice::F32(values)
     }
@@ -123,6 +129,10 @@ impl Real for f64 {
     }
     fn is_finite(self) -> bool {
         f64::is_finite(self)
+    }
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        f64::mul_add(self, a, b)
     }
     fn slice(values: &[Self]) -> Slice<'_> {
         Slice::F64(values)

@@ -1,12 +1,13 @@
 //! One pass over dense rows: score, coefficient, sum.
 //!
 //! A row is read twice while it is near: for its score, and for the sum. Sums of a row have
-//! [`LANES`] partial sums on every machine, and products are rounded before they are added, so that
-//! bits depend neither on the width of vectors nor on what fuses. Norms are those of the data set.
+//! [`LANES`] partial sums on every machine, and products are fused with their sums, so that bits do
+//! not depend on the width of vectors. Norms are those of the data set.
 
 use undertone_real::Real;
 
-use super::{Linear, coefficient, exchange_entry};
+use super::{Linear, exchange_entry};
+use crate::clip::coefficients;
 use crate::loss::{Loss, hinge, logistic_slope};
 use crate::objective::{Batch, Clipped};
 use crate::row::Row;
@@ -122,19 +123,24 @@ impl<R: Real> Sum<'_, R> {
                 }
             }
         }
+        let slopes = slopes.map(R::from_f64);
+        let mut cs = coefficients(slopes, norms, self.clip, count, &mut self.clipped);
+        if let Some(table) = &mut self.table {
+            for i in 0..count {
+                let record = self.batch.record(first + i);
+                cs[i] = exchange_entry(cs[i], norms[i], record, Some(table));
+            }
+        }
+        if count == N && cs.iter().all(|c| *c != R::ZERO) {
+            return self.add(&rows, &cs);
+        }
         // Records that contribute nothing are left out: zero times a row may be NaN.
         let mut kept = 0;
-        let mut coefficients = [R::ZERO; N];
         for i in 0..count {
-            let slope = R::from_f64(slopes[i]);
-            let c = coefficient(slope, norms[i], self.clip, &mut self.clipped);
-            let record = self.batch.record(first + i);
-            let c = exchange_entry(c, norms[i], record, self.table.as_deref_mut());
-            rows[kept] = rows[i];
-            coefficients[kept] = c;
-            kept += usize::from(c != R::ZERO);
+            (rows[kept], cs[kept]) = (rows[i], cs[i]);
+            kept += usize::from(cs[i] != R::ZERO);
         }
-        self.add(&rows[..kept], &coefficients[..kept]);
+        self.add(&rows[..kept], &cs[..kept]);
     }
 
     #[inline(always)]
@@ -163,17 +169,17 @@ fn partial_dots<R: Real>(rows: &[&[R]; GROUP], x: &[R], tail: &Tail<R>) -> [[R; 
     let [a, b, c, d] = rows.map(|row| row.as_chunks::<LANES>().0);
     for ((((x, a), b), c), d) in xs.iter().zip(a).zip(b).zip(c).zip(d) {
         for l in 0..LANES {
-            dots[0][l] += a[l] * x[l];
-            dots[1][l] += b[l] * x[l];
-            dots[2][l] += c[l] * x[l];
-            dots[3][l] += d[l] * x[l];
+            dots[0][l] = a[l].mul_add(x[l], dots[0][l]);
+            dots[1][l] = b[l].mul_add(x[l], dots[1][l]);
+            dots[2][l] = c[l].mul_add(x[l], dots[2][l]);
+            dots[3][l] = d[l].mul_add(x[l], dots[3][l]);
         }
     }
     if tail.count > 0 {
         for (dots, row) in dots.iter_mut().zip(rows) {
             let row = window(row);
             for l in 0..LANES {
-                dots[l] += row[l] * tail.x[l];
+                dots[l] = row[l].mul_add(tail.x[l], dots[l]);
             }
         }
     }
@@ -202,7 +208,8 @@ fn add_four<R: Real>(rows: [&[R]; GROUP], c: [R; GROUP], out: &mut [R], tail: &m
 #[inline(always)]
 fn add_each<R: Real>([r0, r1, r2, r3]: [&[R]; GROUP], c: [R; GROUP], out: &mut [R]) {
     for ((((out, r0), r1), r2), r3) in out.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
-        *out = (((*out + c[0] * *r0) + c[1] * *r1) + c[2] * *r2) + c[3] * *r3;
+        let sum = r1.mul_add(c[1], r0.mul_add(c[0], *out));
+        *out = r3.mul_add(c[3], r2.mul_add(c[2], sum));
     }
 }
 
@@ -211,10 +218,10 @@ fn add_each<R: Real>([r0, r1, r2, r3]: [&[R]; GROUP], c: [R; GROUP], out: &mut [
 fn add_one<R: Real>(row: &[R], c: R, out: &mut [R], tail: &mut Tail<R>) {
     let whole = out.len() - tail.count;
     for (out, v) in out[..whole].iter_mut().zip(row) {
-        *out += c * *v;
+        *out = v.mul_add(c, *out);
     }
     if tail.count > 0 {
-        tail.sum.iter_mut().zip(window(row)).for_each(|(sum, v)| *sum += c * v);
+        tail.sum.iter_mut().zip(window(row)).for_each(|(sum, v)| *sum = v.mul_add(c, *sum));
     }
 }
 
@@ -252,52 +259,16 @@ fn window<R: Real>(row: &[R]) -> [R; LANES] {
     window
 }
 
-/// The sum over the lanes of each row, in the order of [`trees`].
+/// The sum over the lanes of each row, as a tree: the upper half is added to the lower one.
 #[inline(always)]
 fn sums<R: Real, const N: usize>(rows: &[[R; LANES]; N]) -> [R; N] {
-    let mut sums = [R::ZERO; N];
-    if let Some(block) = rows.first_chunk::<BLOCK>() {
-        sums.copy_from_slice(&trees(block)[..N]);
-        return sums;
-    }
-    for (sum, row) in sums.iter_mut().zip(rows) {
-        let mut lanes = *row;
-        for half in [8, 4, 2, 1] {
-            for l in 0..half {
-                lanes[l] += lanes[l + half];
-            }
+    let mut fours = [[R::ZERO; 4]; N];
+    for (four, row) in fours.iter_mut().zip(rows) {
+        for l in 0..4 {
+            four[l] = (row[l] + row[l + 8]) + (row[l + 4] + row[l + 12]);
         }
-        *sum = lanes[0];
     }
-    sums
-}
-
-/// The sum over the lanes of each row, as a tree: the upper half is added to the lower one. Two
-/// rows at a time, which then share the lanes of one.
-#[inline(always)]
-fn trees<R: Real>(rows: &[[R; LANES]; BLOCK]) -> [R; BLOCK] {
-    let mut eight = [[R::ZERO; LANES]; 8];
-    for k in 0..8 {
-        eight[k] = fold::<R, 8>(&rows[2 * k], &rows[2 * k + 1]);
-    }
-    let mut four = [[R::ZERO; LANES]; 4];
-    for k in 0..4 {
-        four[k] = fold::<R, 4>(&eight[2 * k], &eight[2 * k + 1]);
-    }
-    let two = [fold::<R, 2>(&four[0], &four[1]), fold::<R, 2>(&four[2], &four[3])];
-    fold::<R, 1>(&two[0], &two[1])
-}
-
-/// Both are made of groups of `2 HALF` lanes; the result, of groups of `HALF`.
-#[inline(always)]
-fn fold<R: Real, const HALF: usize>(a: &[R; LANES], b: &[R; LANES]) -> [R; LANES] {
-    let mut out = [R::ZERO; LANES];
-    for l in 0..LANES / 2 {
-        let from = l / HALF * 2 * HALF + l % HALF;
-        out[l] = a[from] + a[from + HALF];
-        out[LANES / 2 + l] = b[from] + b[from + HALF];
-    }
-    out
+    fours.map(|[a, b, c, d]| (a + c) + (b + d))
 }
 
 #[cfg(test)]
