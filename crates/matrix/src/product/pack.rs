@@ -35,23 +35,35 @@ pub(super) fn pack<L: Lane>(b: Mat<'_, L>, full: usize, packed: &mut [L]) {
     if width < full {
         packed.fill(L::default());
     }
-    let mut lines = b.data.chunks(b.step).take(width);
-    for place in (0..width).step_by(4) {
-        let four: [&[L]; 4] =
-            std::array::from_fn(|_| lines.next().map_or(&[][..], |line| &line[..b.rows]));
-        if four[3].is_empty() {
-            for (place, line) in (place..width).zip(four) {
-                for (row, value) in packed.chunks_exact_mut(full).zip(line) {
-                    row[place] = *value;
-                }
-            }
-            return;
-        }
-        let [a, b, c, d] = four;
-        for (row, (((a, b), c), d)) in
-            packed.chunks_exact_mut(full).zip(a.iter().zip(b).zip(c).zip(d))
-        {
-            row[place..place + 4].copy_from_slice(&[*a, *b, *c, *d]);
+    let mut place = 0;
+    while place < width {
+        place += match width - place {
+            4.. => turn::<L, 4>(b, full, place, packed),
+            _ => turn::<L, 1>(b, full, place, packed),
+        };
+    }
+}
+
+/// Some lines of a transposed block, as columns from a place on; how many they are. Four numbers of
+/// each at a time are turned in registers.
+#[inline(always)]
+fn turn<L: Lane, const N: usize>(
+    b: Mat<'_, L>,
+    full: usize,
+    place: usize,
+    packed: &mut [L],
+) -> usize {
+    let lines: [&[L]; N] = std::array::from_fn(|i| &b.data[(place + i) * b.step..][..b.rows]);
+    let blocks = lines.map(|line| line.as_chunks::<4>().0);
+    for k in 0..b.rows / 4 {
+        let block = blocks.map(|line| line[k]);
+        let rows = &mut packed[4 * k * full..][..4 * full];
+        for i in 0..4 {
+            rows[i * full + place..][..N].copy_from_slice(&block.map(|line| line[i]));
         }
     }
+    for k in b.rows / 4 * 4..b.rows {
+        packed[k * full + place..][..N].copy_from_slice(&lines.map(|line| line[k]));
+    }
+    N
 }
