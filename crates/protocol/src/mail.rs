@@ -76,11 +76,17 @@ pub(crate) enum Extent {
     Masked,
 }
 
+/// Bytes of a cache line. Rows that begin with one, if they are as long as some of them, take half as
+/// long to read as those that lie across.
+const LINE: usize = 64;
+
 /// The messages of one round: a row of numbers for every node, in one piece of memory.
 #[derive(Debug)]
 pub struct Mail<R> {
     shape: Shape,
+    /// From `start` on.
     values: Vec<R>,
+    start: usize,
     masks: Vec<u64>,
     extents: Vec<Extent>,
 }
@@ -88,9 +94,11 @@ pub struct Mail<R> {
 impl<R: Real> Mail<R> {
     /// Empty rows.
     pub fn new(n_nodes: usize, shape: Shape) -> Self {
+        let values = vec![R::ZERO; n_nodes * shape.width + LINE / size_of::<R>()];
         Self {
             shape,
-            values: vec![R::ZERO; n_nodes * shape.width],
+            start: values.as_ptr().align_offset(LINE).min(LINE / size_of::<R>()),
+            values,
             masks: vec![0; n_nodes * shape.words()],
             extents: vec![Extent::Silent; n_nodes],
         }
@@ -117,8 +125,8 @@ impl<R: Real> Mail<R> {
 
     /// What a node wrote.
     pub fn letter(&self, from: NodeId) -> Letter<'_, R> {
-        let Self { shape, values, masks, extents } = self;
-        Letters { shape: *shape, values, masks, extents }.get(from.idx())
+        let Self { shape, values, start, masks, extents } = self;
+        Letters { shape: *shape, values: &values[*start..], masks, extents }.get(from.idx())
     }
 
     /// The messages that a node hears if none is lost, in order.
@@ -133,7 +141,7 @@ impl<R: Real> Mail<R> {
     fn whole(&mut self) -> MailPart<'_, R> {
         MailPart {
             shape: self.shape,
-            values: &mut self.values,
+            values: &mut self.values[self.start..],
             masks: &mut self.masks,
             extents: &mut self.extents,
         }
@@ -253,14 +261,22 @@ impl<R: Real> Slot<'_, R> {
         values.update(
             #[inline(always)]
             |values| {
-                for (out, values) in self.values.chunks_mut(bits).zip(values.chunks_mut(bits)) {
-                    let (out, out_rest) = out.as_chunks_mut::<HALF>();
-                    let (values, rest) = values.as_chunks_mut::<HALF>();
-                    let mut halves = halves(mask);
-                    for ((out, values), half) in out.iter_mut().zip(values).zip(&mut halves) {
-                        deal(out, values, share, half);
+                // Without a division, which would take as long as a plane.
+                let (mut out, mut values) = (&mut *self.values, &mut values[..]);
+                while !out.is_empty() {
+                    let (plane, more) = out.split_at_mut(bits);
+                    let (own, more_values) = values.split_at_mut(bits);
+                    (out, values) = (more, more_values);
+                    let (plane, rest) = plane.as_chunks_mut::<HALF>();
+                    let (own, own_rest) = own.as_chunks_mut::<HALF>();
+                    for (k, (plane, own)) in plane.iter_mut().zip(own).enumerate() {
+                        deal(plane, own, share, (mask[k / 2] >> (k % 2 * HALF)) as u32);
                     }
-                    deal(out_rest, rest, share, halves.next().unwrap_or_default());
+                    if !rest.is_empty() {
+                        let half = bits / HALF;
+                        let marked = mask[half / 2] >> (half % 2 * HALF);
+                        deal(rest, own_rest, share, marked as u32);
+                    }
                 }
             },
         );

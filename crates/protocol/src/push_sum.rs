@@ -126,7 +126,7 @@ where
 
 #[inline(always)]
 fn add_all<R: Real>(sum: &mut [R], rows: &[&[R]]) {
-    let wide = add_held::<R, 32>(sum, rows, 0);
+    let wide = add_held::<R, 128>(sum, rows, 0);
     let narrow = add_held::<R, 8>(sum, rows, wide);
     add_held::<R, 1>(sum, rows, narrow);
 }

@@ -1,5 +1,7 @@
 //! Neighbours of all nodes, one row after another.
 
+use pulp::Simd;
+
 use super::NodeId;
 
 /// As many rows as there are nodes.
@@ -49,9 +51,8 @@ impl Rows {
 
     /// The same edges with every row in order; nothing may be repeated in a row.
     pub(super) fn in_order(mut self) -> Self {
-        for pair in self.starts.windows(2) {
-            sort(&mut self.nodes[pair[0]..pair[1]]);
-        }
+        let Self { starts, nodes } = &mut self;
+        pulp::Arch::new().dispatch(Sort { starts, nodes });
         self
     }
 
@@ -100,25 +101,62 @@ impl Rows {
     }
 }
 
-/// Nodes that are different. Few have the place of as many as are smaller, which is found without
-/// a branch that could be guessed wrong, and for several at once.
-fn sort(nodes: &mut [NodeId]) {
-    const FEW: usize = 16;
-    if nodes.len() > FEW {
-        return nodes.sort_unstable();
-    }
-    // As signed numbers they compare faster; none comes near the limit.
-    let mut numbers = [i32::MAX; FEW];
-    numbers.iter_mut().zip(&*nodes).for_each(|(number, node)| *number = node.0 as i32);
-    let mut places = [0_i32; FEW];
-    for other in &numbers[..nodes.len()] {
-        for (place, number) in places.iter_mut().zip(&numbers) {
-            *place += i32::from(number > other);
+struct Sort<'a> {
+    starts: &'a [usize],
+    nodes: &'a mut [NodeId],
+}
+
+/// Rows of at most so many nodes are sorted in vectors.
+const FEW: usize = 16;
+
+impl pulp::WithSimd for Sort<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        for pair in self.starts.windows(2) {
+            let row = &mut self.nodes[pair[0]..];
+            let length = pair[1] - pair[0];
+            // What lies behind the row is read as well, and not used.
+            match row.first_chunk::<FEW>() {
+                Some(numbers) if length <= FEW => {
+                    let numbers = numbers.map(|node| node.0);
+                    let places = match FEW / S::U32_LANES {
+                        1 => places::<S, 1>(simd, &numbers, length),
+                        2 => places::<S, 2>(simd, &numbers, length),
+                        _ => places::<S, FEW>(simd, &numbers, length),
+                    };
+                    for (place, number) in places.iter().zip(&numbers).take(length) {
+                        row[*place as usize] = NodeId(*number);
+                    }
+                }
+                _ => row[..length].sort_unstable(),
+            }
         }
     }
-    for (place, number) in places.iter().zip(&numbers).take(nodes.len()) {
-        nodes[*place as usize] = NodeId(*number as u32);
+}
+
+/// The place of each of the first numbers, which are different: as many as are smaller. Found
+/// without a branch that could be guessed wrong.
+#[inline(always)]
+fn places<S: Simd, const VECTORS: usize>(
+    simd: S,
+    numbers: &[u32; FEW],
+    length: usize,
+) -> [u32; FEW] {
+    let own: [S::u32s; VECTORS] = std::array::from_fn(|v| S::as_simd_u32s(numbers).0[v]);
+    let (zero, one) = (simd.splat_u32s(0), simd.splat_u32s(1));
+    let mut counts = [zero; VECTORS];
+    for other in &numbers[..length] {
+        let other = simd.splat_u32s(*other);
+        for (count, own) in counts.iter_mut().zip(own) {
+            let smaller = simd.less_than_u32s(other, own);
+            *count = simd.add_u32s(*count, simd.select_u32s(smaller, one, zero));
+        }
     }
+    let mut places = [0; FEW];
+    S::as_mut_simd_u32s(&mut places).0[..VECTORS].copy_from_slice(&counts);
+    places
 }
 
 /// Where the rows start that have as many nodes as their number is among the keys.
