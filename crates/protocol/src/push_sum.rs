@@ -127,7 +127,8 @@ where
 #[inline(always)]
 fn add_all<R: Real>(sum: &mut [R], rows: &[&[R]]) {
     let wide = add_held::<R, 128>(sum, rows, 0);
-    let narrow = add_held::<R, 8>(sum, rows, wide);
+    let middle = add_held::<R, 32>(sum, rows, wide);
+    let narrow = add_held::<R, 8>(sum, rows, middle);
     add_held::<R, 1>(sum, rows, narrow);
 }
 

@@ -1,7 +1,8 @@
 //! All nodes in step over ideal links: the fast engine.
 //!
-//! Nodes are cut into pieces; threads ask and send for all pieces, meet, hear for all pieces, and
-//! meet again. A thread keeps to the pieces that it had before, as long as there are any left for
+//! Nodes are cut into pieces. A node hears what was sent in one round, and asks and sends in the
+//! next, while all it needs is in its core's cache; there are two sets of mail, so that threads meet
+//! once a round. A thread keeps to the pieces that it had before, as long as there are any left for
 //! it. No sum runs over nodes, so the bits do not depend on who did what (invariant I5).
 
 mod meeting;
@@ -20,7 +21,7 @@ use undertone_real::Real;
 
 use self::meeting::{Claims, Meeting};
 use self::opening::{Asking, Opening, Silence};
-use self::passes::{Hearing, Sending};
+use self::passes::{Hear, Pass, Send as Sending};
 
 /// What was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +36,8 @@ pub struct Traffic {
 #[derive(Debug)]
 pub struct Lockstep<P, R> {
     nodes: Vec<P>,
-    mail: Mail<R>,
+    /// That of one round, and that of the next.
+    mail: [Mail<R>; 2],
     round: u64,
     traffic: Traffic,
 }
@@ -47,7 +49,7 @@ where
 {
     /// At least one node, all of the same shape.
     pub fn new(nodes: Vec<P>) -> Self {
-        let mail = Mail::new(nodes.len(), nodes[0].shape());
+        let mail = [(); 2].map(|()| Mail::new(nodes.len(), nodes[0].shape()));
         Self { nodes, mail, round: 0, traffic: Traffic::default() }
     }
 
@@ -87,7 +89,7 @@ where
     }
 
     /// Sends and hears for some rounds, in which nothing is asked. The graph of a round is drawn
-    /// while the nodes hear in the one before it.
+    /// while the nodes send in the one before it.
     pub fn advance(&mut self, rounds: u64, wirings: &mut Wirings) -> Result<(), TopologyError> {
         if rounds == 0 {
             return Ok(());
@@ -97,8 +99,7 @@ where
         self.drive(rounds, wiring, wirings, size, &Silence)
     }
 
-    /// Asks, sends and hears for some rounds. A node sends as soon as it has its answer, while all
-    /// it needs is in its core's cache. After an error the nodes are of no use any more.
+    /// Asks, sends and hears for some rounds. After an error the nodes are of no use any more.
     pub fn advance_asking<O, E>(
         &mut self,
         rounds: u64,
@@ -137,7 +138,9 @@ where
     ) -> Result<(), TopologyError> {
         let threads = self.threads(&wiring);
         let nodes: Vec<_> = self.nodes.chunks_mut(size).map(Mutex::new).collect();
-        let mail: Vec<_> = self.mail.parts(size).into_iter().map(RwLock::new).collect();
+        let mail = self.mail.each_mut().map(|mail| {
+            mail.parts(size).into_iter().map(RwLock::new).collect::<Vec<_>>()
+        });
         let crew = Crew {
             claims: Claims::new(nodes.len()),
             draws: Claims::new(1),
@@ -146,7 +149,7 @@ where
             failed: AtomicBool::new(false),
             mail,
             shift: size.trailing_zeros(),
-            drawn: RwLock::new(Ok(wiring)),
+            drawn: [Ok(wiring.clone()), Ok(wiring)].map(RwLock::new),
             wirings: Mutex::new(wirings),
             meeting: Meeting::new(threads),
             threads,
@@ -161,13 +164,13 @@ where
             let others = others.into_iter().map(|other| other.join().expect("it did not panic"));
             others.chain([own]).collect()
         });
-        let drawn = crew.drawn.into_inner().expect("no thread panicked");
+        let drawn = crew.drawn.map(|drawn| drawn.into_inner().expect("no thread panicked"));
         for part in parts {
             self.traffic.messages += part.traffic.messages;
             self.traffic.bytes += part.traffic.bytes;
             self.round = part.round;
         }
-        drawn.map(|_| ())
+        drawn.into_iter().try_for_each(|drawn| drawn.map(|_| ()))
     }
 
     /// How many nodes a piece has: a power of two.
@@ -214,12 +217,14 @@ struct Crew<'a, P, R> {
     opening: &'a dyn Opening<P, R>,
     /// Whether one of them could not.
     failed: AtomicBool,
-    mail: Vec<RwLock<MailPart<'a, R>>>,
+    /// Rounds take turns.
+    mail: [Vec<RwLock<MailPart<'a, R>>>; 2],
     /// The binary logarithm of the number of nodes in a piece.
     shift: u32,
     claims: Claims,
     draws: Claims,
-    drawn: RwLock<Result<Arc<Wiring>, TopologyError>>,
+    /// Of the rounds, in turns.
+    drawn: [RwLock<Result<Arc<Wiring>, TopologyError>>; 2],
     wirings: Mutex<&'a mut Wirings>,
     meeting: Meeting,
     threads: usize,
@@ -245,74 +250,89 @@ where
     fn work(&self, thread: usize) -> Part {
         let _attendance = self.meeting.attend();
         let arch = pulp::Arch::new();
-        let mut traffic = Traffic::default();
-        let (mut round, end) = (self.start, self.start + self.rounds);
-        while round < end {
-            let Ok(wiring) = self.drawn.read().expect(UNBROKEN).clone() else { break };
-            let phase = 2 * (round - self.start) + 1;
-            for piece in self.claims.in_turn(thread, self.threads) {
-                if self.claims.take(piece, phase) {
-                    let sent = self.open_and_send(arch, piece, &wiring, round);
-                    traffic.messages += sent.messages;
-                    traffic.bytes += sent.bytes;
-                }
-            }
-            self.meeting.wait();
-            if self.failed.load(Ordering::Acquire) {
+        let (mut traffic, mut round) = (Traffic::default(), self.start);
+        // The graph of the round that was sent and not heard yet.
+        let mut sent = None;
+        for phase in 0..=self.rounds {
+            let next = (phase < self.rounds).then(|| self.drawn_for(phase)).flatten();
+            if sent.is_none() && next.is_none() {
                 break;
             }
-            if round + 1 < end && self.draws.take(0, phase) {
-                let next = self.wirings.lock().expect(UNBROKEN).at(round + 1);
-                // Everybody has its own handle on the present one.
-                *self.drawn.write().expect(UNBROKEN) = next;
+            if next.is_some() && phase + 1 < self.rounds && self.draws.take(0, phase + 1) {
+                let after = self.wirings.lock().expect(UNBROKEN).at(self.start + phase + 1);
+                *self.drawn[turn(phase + 1)].write().expect(UNBROKEN) = after;
             }
-            let guards: Vec<_> = self.mail.iter().map(|m| m.read().expect(UNBROKEN)).collect();
+            let guards = sent.iter().flat_map(|_| &self.mail[turn(phase + 1)]);
+            let guards: Vec<_> = guards.map(|mail| mail.read().expect(UNBROKEN)).collect();
             let mail: Vec<_> = guards.iter().map(|part| part.letters()).collect();
+            let hear = sent.as_deref().map(|wiring| {
+                let (mail, shift) = (&*mail, self.shift);
+                Hear { mail, shift, wiring, round }
+            });
             for piece in self.claims.in_turn(thread, self.threads) {
                 if self.claims.take(piece, phase + 1) {
-                    let mut nodes = self.nodes[piece].lock().expect(UNBROKEN);
-                    let (mail, shift, first) = (&mail, self.shift, piece << self.shift);
-                    arch.dispatch(Hearing {
-                        nodes: &mut nodes,
-                        mail,
-                        shift,
-                        first,
-                        wiring: &wiring,
-                        round,
-                    });
+                    let part = self.hear_and_send(arch, piece, hear, next.as_deref(), phase);
+                    traffic.messages += part.messages;
+                    traffic.bytes += part.bytes;
                 }
             }
             drop(guards);
             self.meeting.wait();
-            round += 1;
+            if self.failed.load(Ordering::Acquire) {
+                break;
+            }
+            round += u64::from(sent.is_some());
+            sent = next;
         }
         Part { traffic, round }
     }
 
-    /// Each node of a piece does what comes first and sends, before the next one does.
-    fn open_and_send(
+    /// The graph of the round that is sent in a phase, if there is one.
+    fn drawn_for(&self, phase: u64) -> Option<Arc<Wiring>> {
+        self.drawn[turn(phase)].read().expect(UNBROKEN).clone().ok()
+    }
+
+    /// Each node of a piece hears what was sent, does what comes first in the next round and sends,
+    /// before the next node does.
+    fn hear_and_send(
         &self,
         arch: pulp::Arch,
         piece: usize,
-        wiring: &Wiring,
-        round: u64,
+        hear: Option<Hear<'_, R>>,
+        next: Option<&Wiring>,
+        phase: u64,
     ) -> Traffic {
-        let mut nodes = self.nodes[piece].lock().expect(UNBROKEN);
-        let part = &mut *self.mail[piece].write().expect(UNBROKEN);
-        let (mut traffic, first) = (Traffic::default(), piece << self.shift);
-        let Some(mut opening) = self.opening.of_piece(piece, round) else {
-            let nodes = &mut nodes;
-            return arch.dispatch(Sending { nodes, part, first, offset: 0, wiring, round });
+        let nodes = &mut **self.nodes[piece].lock().expect(UNBROKEN);
+        let first = piece << self.shift;
+        let Some(wiring) = next else {
+            return arch.dispatch(Pass { nodes, first, hear, send: None });
         };
+        let (round, part) = (self.start + phase, &self.mail[turn(phase)][piece]);
+        let part = &mut *part.write().expect(UNBROKEN);
+        let Some(mut opening) = self.opening.of_piece(piece, round) else {
+            let send = Some(Sending { part, offset: 0, wiring, round });
+            return arch.dispatch(Pass { nodes, first, hear, send });
+        };
+        let mut traffic = Traffic::default();
         for (offset, node) in nodes.chunks_mut(1).enumerate() {
+            let first = first + offset;
+            if hear.is_some() {
+                arch.dispatch(Pass { nodes: node, first, hear, send: None });
+            }
             if !opening(offset, &mut node[0]) {
                 self.failed.store(true, Ordering::Release);
                 return traffic;
             }
-            let sent = arch.dispatch(Sending { nodes: node, part, first, offset, wiring, round });
+            let send = Some(Sending { part, offset, wiring, round });
+            let sent = arch.dispatch(Pass { nodes: node, first, hear: None, send });
             traffic.messages += sent.messages;
             traffic.bytes += sent.bytes;
         }
         traffic
     }
+}
+
+/// Whose turn it is of two.
+fn turn(phase: u64) -> usize {
+    (phase % 2) as usize
 }

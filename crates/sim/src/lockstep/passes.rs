@@ -6,49 +6,62 @@ use undertone_real::Real;
 
 use super::Traffic;
 
-/// Some nodes write their messages.
-pub(super) struct Sending<'a, 'm, P, R> {
+/// Some nodes read the messages of a round, write those of the next, or both.
+pub(super) struct Pass<'a, 'm, P, R> {
     pub(super) nodes: &'a mut [P],
-    pub(super) part: &'a mut MailPart<'m, R>,
-    /// The first node of the part.
+    /// The number of the first of them.
     pub(super) first: usize,
-    /// Where in the part these nodes begin.
+    pub(super) hear: Option<Hear<'a, R>>,
+    pub(super) send: Option<Send<'a, 'm, R>>,
+}
+
+/// What is read.
+#[derive(Clone, Copy)]
+pub(super) struct Hear<'a, R> {
+    /// In parts of a number of nodes whose binary logarithm is the shift.
+    pub(super) mail: &'a [Letters<'a, R>],
+    pub(super) shift: u32,
+    pub(super) wiring: &'a Wiring,
+    pub(super) round: u64,
+}
+
+/// Where to write.
+pub(super) struct Send<'a, 'm, R> {
+    pub(super) part: &'a mut MailPart<'m, R>,
+    /// Where in the part the nodes begin.
     pub(super) offset: usize,
     pub(super) wiring: &'a Wiring,
     pub(super) round: u64,
 }
 
-impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Sending<'_, '_, P, R> {
+impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Pass<'_, '_, P, R> {
     type Output = Traffic;
 
     #[inline(always)]
     fn call(self) -> Traffic {
+        let Self { nodes, first, hear, mut send } = self;
         let mut sent = Traffic::default();
-        for (k, node) in self.nodes.iter_mut().enumerate() {
-            let k = self.offset + k;
-            let around = self.wiring.around(NodeId((self.first + k) as u32));
-            node.send(self.round, &around, &mut self.part.slot(k));
-            let hearers = around.n_hearers;
-            sent.messages += hearers as u64;
-            sent.bytes += (hearers * wire::size(&self.part.letters().get(k))) as u64;
+        for (k, node) in nodes.iter_mut().enumerate() {
+            let number = NodeId((first + k) as u32);
+            if let Some(hear) = &hear {
+                let around = hear.wiring.around(number);
+                node.receive(hear.round, &around, hear.heard_by::<P>(&around));
+            }
+            if let Some(Send { part, offset, wiring, round }) = &mut send {
+                let around = wiring.around(number);
+                node.send(*round, &around, &mut part.slot(*offset + k));
+                let hearers = around.n_hearers;
+                sent.messages += hearers as u64;
+                sent.bytes += (hearers * wire::size(&part.letters().get(*offset + k))) as u64;
+            }
         }
         sent
     }
 }
 
-/// Some nodes read theirs.
-pub(super) struct Hearing<'a, P, R> {
-    pub(super) nodes: &'a mut [P],
-    pub(super) mail: &'a [Letters<'a, R>],
-    pub(super) shift: u32,
-    pub(super) first: usize,
-    pub(super) wiring: &'a Wiring,
-    pub(super) round: u64,
-}
-
-impl<'a, P: Synchronous<R>, R: Real> Hearing<'a, P, R> {
+impl<'a, R: Real> Hear<'a, R> {
     #[inline(always)]
-    fn heard_by(
+    fn heard_by<P: Synchronous<R>>(
         &self,
         around: &Neighbourhood<'a>,
     ) -> impl Iterator<Item = (NodeId, Letter<'a, R>)> {
@@ -58,18 +71,5 @@ impl<'a, P: Synchronous<R>, R: Real> Hearing<'a, P, R> {
             (from, mail[piece].get(idx))
         });
         letters.filter(|(_, letter)| !P::MAY_BE_SILENT || !letter.is_silent())
-    }
-}
-
-impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Hearing<'_, P, R> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(mut self) {
-        let nodes = std::mem::take(&mut self.nodes);
-        for (k, node) in nodes.iter_mut().enumerate() {
-            let around = self.wiring.around(NodeId((self.first + k) as u32));
-            node.receive(self.round, &around, self.heard_by(&around));
-        }
     }
 }
