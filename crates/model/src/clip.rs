@@ -34,8 +34,8 @@ fn factor<R: Real>(squared_norm: f64, clip: f64) -> (f64, bool) {
     (shorten::<f64>(squared, clip), finite & squared.is_finite())
 }
 
-/// The clipped coefficients of gradients `c a`, given upper bounds of the squared norms of `a`; zero
-/// where that is not finite. All are counted but the first are used, so many as `counted`.
+/// The clipped coefficients of gradients `c a`, given upper bounds of the squared norms of `a`;
+/// zero where that is not finite. All are counted but the first are used, so many as `counted`.
 #[inline(always)]
 pub(crate) fn coefficients<R: Real, const N: usize>(
     c: [R; N],

@@ -18,17 +18,20 @@
 //! mail.slot(NodeId(0)).send(&Released::public(vec![1.0, 2.0]));
 //! ```
 
+mod letter;
 mod message;
+mod slot;
 
 use undertone_graph::NodeId;
-use undertone_privacy::release::Released;
 use undertone_real::Real;
 
-use crate::initial::nothing;
 use crate::lattice::Lattice;
 use crate::topology::Neighbourhood;
 
+pub(crate) use letter::are_finite;
+pub use letter::{Letter, Letters};
 pub use message::Message;
+pub use slot::Slot;
 
 /// How large the messages of an algorithm are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,8 +79,8 @@ pub(crate) enum Extent {
     Masked,
 }
 
-/// Bytes of a cache line. Rows that begin with one, if they are as long as some of them, take half as
-/// long to read as those that lie across.
+/// Bytes of a cache line. Rows that begin with one, if they are as long as some of them, take half
+/// as long to read as those that lie across.
 const LINE: usize = 64;
 
 /// The messages of one round: a row of numbers for every node, in one piece of memory.
@@ -195,222 +198,4 @@ impl<'m, R: Real> MailPart<'m, R> {
         let first = Self { shape, values, masks, extents };
         (first, Self { shape, values: more_values, masks: more_masks, extents: more_extents })
     }
-}
-
-/// The messages of some nodes, to be read.
-#[derive(Clone, Copy, Debug)]
-pub struct Letters<'a, R> {
-    shape: Shape,
-    values: &'a [R],
-    masks: &'a [u64],
-    extents: &'a [Extent],
-}
-
-impl<'a, R: Real> Letters<'a, R> {
-    /// That of the `idx`-th node. Nothing is looked up before it is asked for: most readers want
-    /// the numbers only.
-    #[inline(always)]
-    pub fn get(self, idx: usize) -> Letter<'a, R> {
-        Letter { among: self, idx }
-    }
-}
-
-/// Where one message is written. Only released values can be.
-#[derive(Debug)]
-pub struct Slot<'m, R> {
-    shape: Shape,
-    values: &'m mut [R],
-    mask: &'m mut [u64],
-    extent: &'m mut Extent,
-}
-
-impl<R: Real> Slot<'_, R> {
-    /// Sends all of it. For messages without masks; with one, mark everything. On a lattice the
-    /// values are points of it.
-    #[inline(always)]
-    pub fn send(&mut self, values: &Released<Vec<R>>) {
-        self.values.copy_from_slice(values.get());
-        *self.extent = Extent::Dense;
-    }
-
-    /// Sends the coordinates that the mask marks; the numbers of a coordinate are `mask_bits`
-    /// apart. Unsent numbers are zero for whoever reads.
-    #[inline(always)]
-    pub fn send_masked(&mut self, values: &Released<Vec<R>>, mask: &[u64]) {
-        self.mask.copy_from_slice(mask);
-        *self.extent = Extent::Masked;
-        let bits = self.shape.mask_bits;
-        for (out, plane) in self.values.chunks_mut(bits).zip(values.get().chunks(bits)) {
-            for ((out, plane), half) in
-                out.chunks_mut(HALF).zip(plane.chunks(HALF)).zip(halves(mask))
-            {
-                for (k, (out, value)) in out.iter_mut().zip(plane).enumerate() {
-                    *out = if half >> k & 1 == 1 { *value } else { R::ZERO };
-                }
-            }
-        }
-    }
-
-    /// Multiplies the coordinates that the mask marks by `share` and sends what they are then:
-    /// [`Slot::send_masked`] in one pass over memory.
-    #[inline(always)]
-    pub fn deal(&mut self, values: &mut Released<Vec<R>>, share: R, mask: &[u64]) {
-        self.mask.copy_from_slice(mask);
-        *self.extent = Extent::Masked;
-        let bits = self.shape.mask_bits;
-        values.update(
-            #[inline(always)]
-            |values| {
-                // Without a division, which would take as long as a plane.
-                let (mut out, mut values) = (&mut *self.values, &mut values[..]);
-                while !out.is_empty() {
-                    let (plane, more) = out.split_at_mut(bits);
-                    let (own, more_values) = values.split_at_mut(bits);
-                    (out, values) = (more, more_values);
-                    let (plane, rest) = plane.as_chunks_mut::<HALF>();
-                    let (own, own_rest) = own.as_chunks_mut::<HALF>();
-                    for (k, (plane, own)) in plane.iter_mut().zip(own).enumerate() {
-                        deal(plane, own, share, (mask[k / 2] >> (k % 2 * HALF)) as u32);
-                    }
-                    if !rest.is_empty() {
-                        let half = bits / HALF;
-                        let marked = mask[half / 2] >> (half % 2 * HALF);
-                        deal(rest, own_rest, share, marked as u32);
-                    }
-                }
-            },
-        );
-    }
-
-    /// Moves values by `-size` times `by`, where there is something to move by, multiplies all of
-    /// them by `share` and sends what they are then: in one pass over memory.
-    #[inline(always)]
-    pub fn step_and_send(
-        &mut self,
-        values: &mut Released<Vec<R>>,
-        size: R,
-        by: &Released<Vec<R>>,
-        share: R,
-    ) {
-        *self.extent = Extent::Dense;
-        values.update(
-            #[inline(always)]
-            |values| {
-                assert_eq!(values.len(), self.values.len(), "a message of all values");
-                let moved = by.get().len();
-                let (values, rest) = values.split_at_mut(moved);
-                let (out, out_rest) = self.values.split_at_mut(moved);
-                for ((out, value), by) in out.iter_mut().zip(values).zip(by.get()) {
-                    *value = (*value - size * *by) * share;
-                    *out = *value;
-                }
-                for (out, value) in out_rest.iter_mut().zip(rest) {
-                    *value *= share;
-                    *out = *value;
-                }
-            },
-        );
-    }
-
-    /// Multiplies all values by `share` and sends what they are then: in one pass over memory.
-    #[inline(always)]
-    pub fn scale_and_send(&mut self, values: &mut Released<Vec<R>>, share: R) {
-        self.step_and_send(values, R::ZERO, &nothing(0), share);
-    }
-
-    /// Tells the hearers that there is nothing new.
-    pub fn stay_silent(&mut self) {
-        self.values.fill(R::ZERO);
-        *self.extent = Extent::Silent;
-    }
-}
-
-/// As many bits as a single-precision number has.
-const HALF: usize = 32;
-
-#[inline(always)]
-fn deal<R: Real>(out: &mut [R], values: &mut [R], share: R, half: u32) {
-    for (k, (out, value)) in out.iter_mut().zip(values).enumerate() {
-        // By what is chosen to multiply with: a choice of what to write would become a masked
-        // store, which some processors do slowly.
-        let (factor, on) = if half >> k & 1 == 1 { (share, R::ONE) } else { (R::ONE, R::ZERO) };
-        *value *= factor;
-        *out = *value * on;
-    }
-}
-
-/// The words of a mask in halves: as wide as a single-precision number, which vectorises better.
-#[inline(always)]
-pub(crate) fn halves(mask: &[u64]) -> impl Iterator<Item = u32> {
-    mask.iter().flat_map(|word| [*word as u32, (*word >> 32) as u32])
-}
-
-/// A message as its reader sees it.
-#[derive(Clone, Copy, Debug)]
-pub struct Letter<'a, R> {
-    among: Letters<'a, R>,
-    idx: usize,
-}
-
-impl<'a, R: Real> Letter<'a, R> {
-    /// All numbers, zero where not sent.
-    #[inline(always)]
-    pub fn values(&self) -> &'a [R] {
-        let width = self.among.shape.width;
-        &self.among.values[self.idx * width..][..width]
-    }
-
-    /// Which coordinates were sent, as the bits of words; none if all were.
-    #[inline(always)]
-    pub fn mask(&self) -> Option<&'a [u64]> {
-        let words = self.among.shape.words();
-        (self.extent() == Extent::Masked).then(|| &self.among.masks[self.idx * words..][..words])
-    }
-
-    /// Whether there is no news.
-    #[inline(always)]
-    pub fn is_silent(&self) -> bool {
-        self.extent() == Extent::Silent
-    }
-
-    /// Whether all numbers are finite and on the lattice, and it is masked if and only if the
-    /// algorithm masks.
-    pub(crate) fn is_sound(&self) -> bool {
-        let unmasked = self.extent() == Extent::Dense && self.shape().mask_bits > 0;
-        let sound = match self.shape().lattice {
-            None => are_finite(self.values()),
-            Some(lattice) => self.values().iter().all(|v| lattice.index(*v).is_some()),
-        };
-        sound && !unmasked
-    }
-
-    /// How many numbers were sent.
-    #[inline(always)]
-    pub fn sent(&self) -> usize {
-        let Shape { width, mask_bits, .. } = self.shape();
-        match self.mask() {
-            Some(mask) => {
-                let marked: u32 = mask.iter().map(|word| word.count_ones()).sum();
-                // Every simulated message is counted, and narrow numbers divide faster.
-                (marked * (width as u32 / mask_bits as u32)) as usize
-            }
-            None if self.is_silent() => 0,
-            None => width,
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn shape(&self) -> Shape {
-        self.among.shape
-    }
-
-    #[inline(always)]
-    pub(crate) fn extent(&self) -> Extent {
-        self.among.extents[self.idx]
-    }
-}
-
-/// Looks at all of them: without a way out in the middle, several go at once.
-pub(crate) fn are_finite<R: Real>(values: &[R]) -> bool {
-    values.iter().fold(true, |all, v| all & v.is_finite())
 }

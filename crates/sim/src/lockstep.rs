@@ -1,9 +1,9 @@
 //! All nodes in step over ideal links: the fast engine.
 //!
 //! Nodes are cut into pieces. A node hears what was sent in one round, and asks and sends in the
-//! next, while all it needs is in its core's cache; there are two sets of mail, so that threads meet
-//! once a round. A thread keeps to the pieces that it had before, as long as there are any left for
-//! it. No sum runs over nodes, so the bits do not depend on who did what (invariant I5).
+//! next, while all it needs is in its core's cache; there are two sets of mail, so that threads
+//! meet once a round. A thread keeps to the pieces that it had before, as long as there are any
+//! left for it. No sum runs over nodes, so the bits do not depend on who did what (invariant I5).
 
 mod meeting;
 mod opening;
@@ -138,9 +138,10 @@ where
     ) -> Result<(), TopologyError> {
         let threads = self.threads(&wiring);
         let nodes: Vec<_> = self.nodes.chunks_mut(size).map(Mutex::new).collect();
-        let mail = self.mail.each_mut().map(|mail| {
-            mail.parts(size).into_iter().map(RwLock::new).collect::<Vec<_>>()
-        });
+        let mail = self
+            .mail
+            .each_mut()
+            .map(|mail| mail.parts(size).into_iter().map(RwLock::new).collect::<Vec<_>>());
         let crew = Crew {
             claims: Claims::new(nodes.len()),
             draws: Claims::new(1),

@@ -30,8 +30,8 @@ pub(super) const fn sums<S: Simd>() -> usize {
 }
 
 impl Tile {
-    /// For a product with so many columns and inner indices, which panels and blocks share as evenly
-    /// as they can.
+    /// For a product with so many columns and inner indices, which panels and blocks share as
+    /// evenly as they can.
     #[inline(always)]
     pub fn new<S: Simd, L: Lane>(columns: usize, depth: usize) -> Self {
         let lanes = L::lanes::<S>();

@@ -1,6 +1,6 @@
-//! Exponentials and points of the circle from uniform bits, without branches, so that a loop over it
-//! becomes vector code with the same bits on every machine. Single precision is fused, which halves
-//! its operations; double precision is not.
+//! Exponentials and points of the circle from uniform bits, without branches, so that a loop over
+//! it becomes vector code with the same bits on every machine. Single precision is fused, which
+//! halves its operations; double precision is not.
 
 use std::f64::consts::{FRAC_PI_2, LN_2};
 

@@ -1,0 +1,93 @@
+//! What a node reads of its neighbours.
+
+use undertone_real::Real;
+
+use super::{Extent, Shape};
+
+/// The messages of some nodes, to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Letters<'a, R> {
+    pub(super) shape: Shape,
+    pub(super) values: &'a [R],
+    pub(super) masks: &'a [u64],
+    pub(super) extents: &'a [Extent],
+}
+
+impl<'a, R: Real> Letters<'a, R> {
+    /// That of the `idx`-th node. Nothing is looked up before it is asked for: most readers want
+    /// the numbers only.
+    #[inline(always)]
+    pub fn get(self, idx: usize) -> Letter<'a, R> {
+        Letter { among: self, idx }
+    }
+}
+
+/// A message as its reader sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Letter<'a, R> {
+    among: Letters<'a, R>,
+    idx: usize,
+}
+
+impl<'a, R: Real> Letter<'a, R> {
+    /// All numbers, zero where not sent.
+    #[inline(always)]
+    pub fn values(&self) -> &'a [R] {
+        let width = self.among.shape.width;
+        &self.among.values[self.idx * width..][..width]
+    }
+
+    /// Which coordinates were sent, as the bits of words; none if all were.
+    #[inline(always)]
+    pub fn mask(&self) -> Option<&'a [u64]> {
+        let words = self.among.shape.words();
+        (self.extent() == Extent::Masked).then(|| &self.among.masks[self.idx * words..][..words])
+    }
+
+    /// Whether there is no news.
+    #[inline(always)]
+    pub fn is_silent(&self) -> bool {
+        self.extent() == Extent::Silent
+    }
+
+    /// Whether all numbers are finite and on the lattice, and it is masked if and only if the
+    /// algorithm masks.
+    pub(crate) fn is_sound(&self) -> bool {
+        let unmasked = self.extent() == Extent::Dense && self.shape().mask_bits > 0;
+        let sound = match self.shape().lattice {
+            None => are_finite(self.values()),
+            Some(lattice) => self.values().iter().all(|v| lattice.index(*v).is_some()),
+        };
+        sound && !unmasked
+    }
+
+    /// How many numbers were sent.
+    #[inline(always)]
+    pub fn sent(&self) -> usize {
+        let Shape { width, mask_bits, .. } = self.shape();
+        match self.mask() {
+            Some(mask) => {
+                let marked: u32 = mask.iter().map(|word| word.count_ones()).sum();
+                // Every simulated message is counted, and narrow numbers divide faster.
+                (marked * (width as u32 / mask_bits as u32)) as usize
+            }
+            None if self.is_silent() => 0,
+            None => width,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn shape(&self) -> Shape {
+        self.among.shape
+    }
+
+    #[inline(always)]
+    pub(crate) fn extent(&self) -> Extent {
+        self.among.extents[self.idx]
+    }
+}
+
+/// Looks at all of them: without a way out in the middle, several go at once.
+pub(crate) fn are_finite<R: Real>(values: &[R]) -> bool {
+    values.iter().fold(true, |all, v| all & v.is_finite())
+}

@@ -1,0 +1,137 @@
+//! Where a node writes what it sends.
+
+use undertone_privacy::release::Released;
+use undertone_real::Real;
+
+use super::{Extent, Shape};
+use crate::initial::nothing;
+
+/// Where one message is written. Only released values can be.
+#[derive(Debug)]
+pub struct Slot<'m, R> {
+    pub(super) shape: Shape,
+    pub(super) values: &'m mut [R],
+    pub(super) mask: &'m mut [u64],
+    pub(super) extent: &'m mut Extent,
+}
+
+impl<R: Real> Slot<'_, R> {
+    /// Sends all of it. For messages without masks; with one, mark everything. On a lattice the
+    /// values are points of it.
+    #[inline(always)]
+    pub fn send(&mut self, values: &Released<Vec<R>>) {
+        self.values.copy_from_slice(values.get());
+        *self.extent = Extent::Dense;
+    }
+
+    /// Sends the coordinates that the mask marks; the numbers of a coordinate are `mask_bits`
+    /// apart. Unsent numbers are zero for whoever reads.
+    #[inline(always)]
+    pub fn send_masked(&mut self, values: &Released<Vec<R>>, mask: &[u64]) {
+        self.mask.copy_from_slice(mask);
+        *self.extent = Extent::Masked;
+        let bits = self.shape.mask_bits;
+        for (out, plane) in self.values.chunks_mut(bits).zip(values.get().chunks(bits)) {
+            for ((out, plane), half) in
+                out.chunks_mut(HALF).zip(plane.chunks(HALF)).zip(halves(mask))
+            {
+                for (k, (out, value)) in out.iter_mut().zip(plane).enumerate() {
+                    *out = if half >> k & 1 == 1 { *value } else { R::ZERO };
+                }
+            }
+        }
+    }
+
+    /// Multiplies the coordinates that the mask marks by `share` and sends what they are then:
+    /// [`Slot::send_masked`] in one pass over memory.
+    #[inline(always)]
+    pub fn deal(&mut self, values: &mut Released<Vec<R>>, share: R, mask: &[u64]) {
+        self.mask.copy_from_slice(mask);
+        *self.extent = Extent::Masked;
+        let bits = self.shape.mask_bits;
+        values.update(
+            #[inline(always)]
+            |values| {
+                // Without a division, which would take as long as a plane.
+                let (mut out, mut values) = (&mut *self.values, &mut values[..]);
+                while !out.is_empty() {
+                    let (plane, more) = out.split_at_mut(bits);
+                    let (own, more_values) = values.split_at_mut(bits);
+                    (out, values) = (more, more_values);
+                    let (plane, rest) = plane.as_chunks_mut::<HALF>();
+                    let (own, own_rest) = own.as_chunks_mut::<HALF>();
+                    for (k, (plane, own)) in plane.iter_mut().zip(own).enumerate() {
+                        deal(plane, own, share, (mask[k / 2] >> (k % 2 * HALF)) as u32);
+                    }
+                    if !rest.is_empty() {
+                        let half = bits / HALF;
+                        let marked = mask[half / 2] >> (half % 2 * HALF);
+                        deal(rest, own_rest, share, marked as u32);
+                    }
+                }
+            },
+        );
+    }
+
+    /// Moves values by `-size` times `by`, where there is something to move by, multiplies all of
+    /// them by `share` and sends what they are then: in one pass over memory.
+    #[inline(always)]
+    pub fn step_and_send(
+        &mut self,
+        values: &mut Released<Vec<R>>,
+        size: R,
+        by: &Released<Vec<R>>,
+        share: R,
+    ) {
+        *self.extent = Extent::Dense;
+        values.update(
+            #[inline(always)]
+            |values| {
+                assert_eq!(values.len(), self.values.len(), "a message of all values");
+                let moved = by.get().len();
+                let (values, rest) = values.split_at_mut(moved);
+                let (out, out_rest) = self.values.split_at_mut(moved);
+                for ((out, value), by) in out.iter_mut().zip(values).zip(by.get()) {
+                    *value = (*value - size * *by) * share;
+                    *out = *value;
+                }
+                for (out, value) in out_rest.iter_mut().zip(rest) {
+                    *value *= share;
+                    *out = *value;
+                }
+            },
+        );
+    }
+
+    /// Multiplies all values by `share` and sends what they are then: in one pass over memory.
+    #[inline(always)]
+    pub fn scale_and_send(&mut self, values: &mut Released<Vec<R>>, share: R) {
+        self.step_and_send(values, R::ZERO, &nothing(0), share);
+    }
+
+    /// Tells the hearers that there is nothing new.
+    pub fn stay_silent(&mut self) {
+        self.values.fill(R::ZERO);
+        *self.extent = Extent::Silent;
+    }
+}
+
+/// As many bits as a single-precision number has.
+const HALF: usize = 32;
+
+#[inline(always)]
+fn deal<R: Real>(out: &mut [R], values: &mut [R], share: R, half: u32) {
+    for (k, (out, value)) in out.iter_mut().zip(values).enumerate() {
+        // By what is chosen to multiply with: a choice of what to write would become a masked
+        // store, which some processors do slowly.
+        let (factor, on) = if half >> k & 1 == 1 { (share, R::ONE) } else { (R::ONE, R::ZERO) };
+        *value *= factor;
+        *out = *value * on;
+    }
+}
+
+/// The words of a mask in halves: as wide as a single-precision number, which vectorises better.
+#[inline(always)]
+fn halves(mask: &[u64]) -> impl Iterator<Item = u32> {
+    mask.iter().flat_map(|word| [*word as u32, (*word >> 32) as u32])
+}
