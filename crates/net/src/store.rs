@@ -1,10 +1,9 @@
 //! What a node must not forget: one embedded database, written in one transaction a round.
 //!
-//! The ledger's entries, the digest of what was promised, what it follows from (the last checkpoint
-//! and what was heard since) and what was acknowledged are on disk together, or none of them is,
-//! and they are there before the first byte leaves (invariant I12). The noise key is there, too:
-//! whoever loses the store loses the noise, so a lost store can waste budget but cannot repeat a
-//! noise stream.
+//! The ledger's entries, the bytes that were promised, what was heard, the checkpoint and what was
+//! acknowledged are on disk together, or none of them is, and they are there before the first byte
+//! leaves (invariant I12). The noise key is there, too: whoever loses the store loses the noise, so
+//! a lost store can waste budget but cannot repeat a noise stream.
 //!
 //! What is large is in a file beside the database, which says where it is.
 //!
@@ -23,7 +22,6 @@ mod seal;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use bytes::Bytes;
 use redb::{Database, ReadableDatabase, TableDefinition};
 use undertone_privacy::ledger::{Entry, Header};
 
@@ -49,7 +47,7 @@ const HEARD: TableDefinition<(u32, u64), &[u8]> = TableDefinition::new("heard");
 /// One past the last round that a peer has stored.
 const ACKED: TableDefinition<u32, u64> = TableDefinition::new("acked");
 
-const FORMAT: &[u8] = b"undertone store v3";
+const FORMAT: &[u8] = b"undertone store v4";
 
 /// Pages kept in memory; a node reads little of what it wrote.
 const CACHE: usize = 4 << 20;
@@ -284,28 +282,11 @@ impl Store {
         let seal = batch.seal(&self.seal);
         let (node, signed) = (self.about.node, seal.sign(&self.identity));
         // Whoever finds its round in the database finds its bytes here. Nobody looks before.
-        let left = self.disk.recent().take_up(batch);
+        self.disk.recent().take_up(batch);
         batch
-            .write(&self.disk.database, &mut self.disk.heap(), node, &left, &signed)
+            .write(&self.disk.database, &mut self.disk.heap(), node, &signed)
             .map_err(|error| StoreError::Write(error.to_string()))?;
         self.seal = seal;
-        self.disk.recent().drop_those(batch, &left);
-        Ok(())
-    }
-
-    /// A replay has made a promised message again: its bytes can be sent, if somebody needs them.
-    pub(crate) fn recall(&self, round: u64, payload: Bytes) -> Result<(), StoreError> {
-        let read = || -> Result<Option<Outgoing>, redb::Error> {
-            let transaction = self.disk.database.begin_read()?;
-            let outbox = transaction.open_table(OUTBOX)?;
-            let Some(row) = outbox.get(round)? else { return Ok(None) };
-            if bulk::contains(&transaction, (self.about.node, round))? {
-                return Ok(None);
-            }
-            Ok(Outgoing::decode(row.value(), payload))
-        };
-        let recalled = read().map_err(read_error)?;
-        recalled.into_iter().for_each(|outgoing| self.disk.recent().add(outgoing));
         Ok(())
     }
 }

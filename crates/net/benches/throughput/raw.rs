@@ -1,13 +1,15 @@
 //! libp2p alone: the same transport and one stream, no signatures, no store, no algorithm.
 
-use std::time::Duration;
+use std::sync::{Arc, mpsc};
 
 use futures::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, StreamExt};
 use libp2p::identity::Keypair;
+use libp2p::swarm::SwarmEvent;
 use libp2p::swarm::dial_opts::DialOpts;
 use libp2p::{Multiaddr, PeerId, StreamProtocol, Swarm, SwarmBuilder, noise, tcp, yamux};
+use tokio::sync::Barrier;
 
-use crate::{Clock, Measured, place};
+use crate::{Clock, Elapsed, Measured, place};
 
 const PROTOCOL: StreamProtocol = StreamProtocol::new("/undertone-bench/1");
 
@@ -20,94 +22,119 @@ pub enum Pattern {
     Exchange,
 }
 
-/// Messages out of each of two nodes.
-pub fn measure(pattern: Pattern, bytes: usize, times: usize) -> Measured {
-    let key = Keypair::generate_ed25519();
-    let peer = key.public().to_peer_id();
-    let (tell, told) = std::sync::mpsc::channel();
-    let server = std::thread::spawn(move || {
-        place(1);
-        on_a_runtime(async move {
-            let mut swarm = swarm(key);
-            let mut incoming = swarm.behaviour().new_control().accept(PROTOCOL).expect("once");
-            swarm.listen_on("/ip4/127.0.0.1/tcp/0".parse().expect("an address")).expect("a port");
-            let mut found = None;
-            let stream = loop {
-                tokio::select! {
-                    Some((_, stream)) = incoming.next() => break stream,
-                    event = swarm.select_next_some() => {
-                        if let libp2p::swarm::SwarmEvent::NewListenAddr { address, .. } = event
-                            && found.replace(()).is_none()
-                        {
-                            tell.send(address).expect("somebody waits");
-                        }
-                    }
-                }
-            };
-            talk(swarm, stream, pattern, bytes, times).await
-        })
-    });
-    let address = told.recv().expect("it listens");
-    let client = std::thread::spawn(move || {
-        place(0);
-        on_a_runtime(client(peer, address, pattern, bytes, times))
-    });
-    server.join().expect("no panic");
-    client.join().expect("no panic")
+/// Messages out of each of some nodes, all of which hear each other.
+pub fn measure(pattern: Pattern, nodes: usize, bytes: usize, times: usize) -> Measured {
+    let (tell, told) = mpsc::channel();
+    let end = Arc::new(Barrier::new(nodes));
+    let start = |node: usize| {
+        let (send, receive) = mpsc::channel();
+        let (tell, end) = (tell.clone(), Arc::clone(&end));
+        let thread = std::thread::spawn(move || {
+            if nodes == 2 {
+                place(node);
+            }
+            on_a_runtime(async move {
+                let all = meet(node, tell, receive).await;
+                let elapsed = talk(all.streams, pattern, bytes, times).await;
+                // Nobody leaves before everybody has heard everything.
+                end.wait().await;
+                all.driver.abort();
+                elapsed
+            })
+        });
+        (send, thread)
+    };
+    let (send, threads): (Vec<_>, Vec<_>) = (0..nodes).map(start).unzip();
+    let mut all: Vec<Listener> = told.iter().take(nodes).collect();
+    all.sort_by_key(|listener| listener.node);
+    send.iter().for_each(|send| send.send(all.clone()).expect("it waits"));
+    let ends: Vec<_> = threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
+    let clock = ends.into_iter().next().expect("there are nodes");
+    clock.of(nodes, times)
 }
 
-async fn client(
+/// Who is where.
+#[derive(Clone)]
+struct Listener {
+    node: usize,
     peer: PeerId,
     address: Multiaddr,
-    pattern: Pattern,
-    bytes: usize,
-    times: usize,
-) -> Measured {
-    let mut swarm = swarm(Keypair::generate_ed25519());
-    let mut control = swarm.behaviour().new_control();
-    swarm.dial(DialOpts::peer_id(peer).addresses(vec![address]).build()).expect("a new peer");
-    let opening = control.open_stream(peer, PROTOCOL);
-    tokio::pin!(opening);
-    let stream = loop {
-        tokio::select! {
-            stream = &mut opening => break stream.expect("it listens"),
-            _ = swarm.select_next_some() => {}
-        }
-    };
-    talk(swarm, stream, pattern, bytes, times).await
 }
 
-/// Drives the swarm beside the talk, which is measured.
-async fn talk(
-    mut swarm: Swarm<libp2p_stream::Behaviour>,
-    stream: libp2p::Stream,
-    pattern: Pattern,
-    bytes: usize,
-    times: usize,
-) -> Measured {
+/// A node that has met the others.
+struct Met {
+    streams: Vec<libp2p::Stream>,
+    /// Drives the swarm beside the talk.
+    driver: tokio::task::JoinHandle<()>,
+}
+
+/// Listens, and meets all others; the later one of two dials.
+async fn meet(
+    node: usize,
+    tell: mpsc::Sender<Listener>,
+    all: mpsc::Receiver<Vec<Listener>>,
+) -> Met {
+    let mut swarm = swarm(Keypair::generate_ed25519());
+    let mut control = swarm.behaviour().new_control();
+    let incoming = control.accept(PROTOCOL).expect("once");
+    swarm.listen_on("/ip4/127.0.0.1/tcp/0".parse().expect("an address")).expect("a port");
+    let address = loop {
+        if let SwarmEvent::NewListenAddr { address, .. } = swarm.select_next_some().await {
+            break address;
+        }
+    };
+    tell.send(Listener { node, peer: *swarm.local_peer_id(), address }).expect("somebody waits");
+    let all = all.recv().expect("all listen");
+    for Listener { peer, address, .. } in &all[..node] {
+        let whom = DialOpts::peer_id(*peer).addresses(vec![address.clone()]).build();
+        swarm.dial(whom).expect("a new peer");
+    }
+    // A stream that is opened before would dial once more.
+    while !all[..node].iter().all(|listener| swarm.is_connected(&listener.peer)) {
+        swarm.select_next_some().await;
+    }
     let driver = tokio::spawn(async move {
         loop {
             swarm.select_next_some().await;
         }
     });
-    let (mut input, mut output) = stream.split();
+    let mut streams = Vec::new();
+    for Listener { peer, .. } in &all[..node] {
+        streams.push(control.open_stream(*peer, PROTOCOL).await.expect("it listens"));
+    }
+    let later: Vec<_> =
+        incoming.take(all.len() - 1 - node).map(|(_, stream)| stream).collect().await;
+    streams.extend(later);
+    Met { streams, driver }
+}
+
+/// What is measured.
+async fn talk(
+    streams: Vec<libp2p::Stream>,
+    pattern: Pattern,
+    bytes: usize,
+    times: usize,
+) -> Elapsed {
+    let mut streams: Vec<_> = streams.into_iter().map(|stream| stream.split()).collect();
     let message = vec![7; bytes];
-    let mut buffer = vec![0; bytes];
+    let mut buffers = vec![vec![0; bytes]; streams.len()];
     let clock = Clock::start();
     match pattern {
         Pattern::Exchange => {
             for _ in 0..times {
-                // At the same time: both would fill their windows otherwise, and wait for ever.
-                tokio::join!(put(&mut output, &message), get(&mut input, &mut buffer));
+                // At the same time: all would fill their windows otherwise, and wait for ever.
+                let both = streams.iter_mut().zip(&mut buffers).map(|((input, output), buffer)| {
+                    futures::future::join(put(output, &message), get(input, buffer))
+                });
+                futures::future::join_all(both).await;
             }
         }
-        Pattern::Stream => stream_both_ways(&mut input, &mut output, &message, times).await,
+        Pattern::Stream => {
+            let (input, output) = &mut streams[0];
+            stream_both_ways(input, output, &message, times).await;
+        }
     }
-    let measured = clock.stop(times as f64);
-    // What was written last has to leave.
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    driver.abort();
-    measured
+    clock.stop()
 }
 
 const AHEAD: usize = 8;

@@ -1,4 +1,4 @@
-//! Two whole nodes, each on threads of its own, that agree on a mean.
+//! Whole nodes, each on threads of its own, that agree on a mean.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,14 +14,17 @@ use undertone_node::plan::{Plan, Precision, expand};
 
 use crate::{Clock, Measured, place};
 
-/// Messages out of each of two nodes, from the first round to the last.
-pub fn measure(folder: &Path, bytes: usize, rounds: u64) -> Measured {
+/// Messages out of each of some nodes, all of which hear each other, from the first round to the
+/// last.
+pub fn measure(folder: &Path, nodes: usize, bytes: usize, rounds: u64) -> Measured {
     let folder = folder.join(format!("undertone-bench-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("there is room");
-    let plan = plan(bytes / size_of::<f64>(), rounds);
-    let (keys, network) = network(&plan);
-    let nodes: Vec<_> = (0..2).map(|node| start(node, &plan, &keys, &network, &folder)).collect();
+    let n = nodes;
+    let plan = plan(n, bytes / size_of::<f64>(), rounds);
+    let (keys, network) = network(&plan, n);
+    let start = |node| start(node, &plan, &keys, &network, &folder);
+    let nodes: Vec<_> = (0..n as u32).map(start).collect();
     let mut first = None;
     while !nodes.iter().all(|(_, thread)| thread.is_finished()) {
         let round = nodes.iter().map(|(counters, _)| counters.round.get()).min().unwrap_or(0);
@@ -34,7 +37,7 @@ pub fn measure(folder: &Path, bytes: usize, rounds: u64) -> Measured {
         std::thread::sleep(Duration::from_millis(5));
     }
     let (first, clock) = first.expect("there are rounds");
-    let measured = clock.stop((rounds - first) as f64);
+    let measured = clock.stop().of(n, (rounds - first) as usize);
     for (_, thread) in nodes {
         thread.join().expect("no panic");
     }
@@ -70,8 +73,11 @@ fn start(
         limits: Limits::default(),
         linger: Duration::from_secs(30),
     };
+    let network_size = keys.len();
     let thread = std::thread::spawn(move || {
-        place(node);
+        if network_size == 2 {
+            place(node as usize);
+        }
         let mut watch = |_: &Status| {};
         let run = Run { setup, options, watch: &mut watch };
         let outcome = run.node(&experiment, Precision::F64, 1, None).expect("a right plan");
@@ -80,10 +86,10 @@ fn start(
     (counters, thread)
 }
 
-fn plan(dimension: usize, rounds: u64) -> Plan {
+fn plan(nodes: usize, dimension: usize, rounds: u64) -> Plan {
     let plan = json!({
         "name": "bench", "seed": 1,
-        "network": {"nodes": 2, "schedule": "fixed", "topology": {"family": "complete"}},
+        "network": {"nodes": nodes, "schedule": "fixed", "topology": {"family": "complete"}},
         "data": {"source": "uniform", "low": -1.0, "high": 1.0, "dimension": dimension},
         "algorithm": {"name": "push-sum"},
         "privacy": {"epsilon": 1.0, "delta": 1e-5, "clip": {"clip": "box", "radius": 1.0},
@@ -94,12 +100,13 @@ fn plan(dimension: usize, rounds: u64) -> Plan {
     expand(&plan).expect("a right plan").remove(0).plan
 }
 
-fn network(plan: &Plan) -> (Vec<Identity>, Arc<Network>) {
-    let hold: Vec<_> =
-        (0..2).map(|_| std::net::TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
+fn network(plan: &Plan, nodes: usize) -> (Vec<Identity>, Arc<Network>) {
+    let hold: Vec<_> = (0..nodes)
+        .map(|_| std::net::TcpListener::bind("127.0.0.1:0").expect("a free port"))
+        .collect();
     let hash = hex(&plan_hash(plan));
     let mut file = NetworkFile::new("bench".into(), hash.clone());
-    let keys: Vec<_> = (0..2).map(|_| Identity::generate()).collect();
+    let keys: Vec<_> = (0..nodes).map(|_| Identity::generate()).collect();
     for ((node, key), held) in (0..).zip(&keys).zip(&hold) {
         let port = held.local_addr().expect("bound").port();
         file.add(node, key.public(), format!("/ip4/127.0.0.1/tcp/{port}")).expect("an address");
@@ -107,5 +114,5 @@ fn network(plan: &Plan) -> (Vec<Identity>, Arc<Network>) {
     for key in &keys {
         file.sign(key).expect("a member");
     }
-    (keys, Arc::new(file.check(2, &hash).expect("signed by both")))
+    (keys, Arc::new(file.check(nodes as u32, &hash).expect("signed by all")))
 }

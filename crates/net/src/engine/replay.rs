@@ -65,7 +65,6 @@ impl<R: Real> Engine<R> {
         }
         self.fed += 1;
         self.sent.insert(round, digest);
-        self.store.recall(round, payload)?;
         Ok(())
     }
 }

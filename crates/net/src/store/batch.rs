@@ -18,8 +18,7 @@ pub struct Batch {
     pub entries: Vec<Entry>,
     /// What came from outside, in order.
     pub events: Vec<Event>,
-    /// The message that is promised. Its digest is durable; its bytes follow from what is, as long
-    /// as no checkpoint takes the place of that.
+    /// The message that is promised.
     pub outgoing: Option<Outgoing>,
     /// What peers signed about their messages.
     pub heard: Vec<Statement>,
@@ -54,14 +53,12 @@ impl Batch {
     }
 
     /// One phase: a torn write does not have the database's checksums, and if it had, the chain
-    /// would not end in the seal. `left` are older promised messages whose bytes a replay would not
-    /// make again after this.
+    /// would not end in the seal.
     pub(super) fn write(
         &self,
         database: &Database,
         heap: &mut Heap,
         node: u32,
-        left: &[Outgoing],
         seal: &[u8],
     ) -> Result<(), redb::Error> {
         let transaction = database.begin_write()?;
@@ -95,11 +92,10 @@ impl Batch {
                 outbox.remove(round)?;
                 bulk.remove((node, *round))?;
             }
-            for outgoing in left {
-                bulk.put((node, outgoing.statement.round), &outgoing.payload)?;
-            }
             if let Some(outgoing) = &self.outgoing {
-                outbox.insert(outgoing.statement.round, &outgoing.encode()[..])?;
+                let round = outgoing.statement.round;
+                bulk.put((node, round), &outgoing.payload)?;
+                outbox.insert(round, &outgoing.encode()[..])?;
             }
             let mut heard = transaction.open_table(HEARD)?;
             for statement in &self.heard {

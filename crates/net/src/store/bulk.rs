@@ -71,11 +71,6 @@ pub(super) fn places(transaction: &ReadTransaction) -> Result<Vec<Place>, Error>
     Ok(places)
 }
 
-pub(super) fn contains(transaction: &ReadTransaction, key: Key) -> Result<bool, Error> {
-    Ok(transaction.open_table(SMALL)?.get(key)?.is_some()
-        || transaction.open_table(LARGE)?.get(key)?.is_some())
-}
-
 /// The bytes, which the caller compares with their digest.
 pub(super) fn get(
     transaction: &ReadTransaction,

@@ -1,6 +1,5 @@
 //! Whether a store is what its owner wrote: for opening it, and for whoever wants to know.
 
-use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -161,7 +160,7 @@ fn contents(database: &Database) -> Result<(About, Seal), Fault> {
 
 /// What was sent (rounds, debits, digests), and the rounds of the outbox, if all bytes are there
 /// that a restart needs: the checkpoint, messages that were heard after it or for later rounds, and
-/// promised messages that a replay does not make again.
+/// promised messages.
 fn bytes(
     transaction: &ReadTransaction,
     heap: &Heap,
@@ -189,16 +188,12 @@ fn bytes(
         },
     };
     let mut sent = Vec::new();
-    let mut again = BTreeSet::new();
     for row in journal.iter()? {
         let (index, bytes) = row?;
         let is_after = since.is_none_or(|(last, _)| index.value() > last);
         match Event::decode(bytes.value()) {
             Some(Event::Sent { round, debits, digest }) => {
                 sent.push((round, debits, digest));
-                if is_after {
-                    again.insert(round);
-                }
             }
             Some(Event::Heard { from, round, digest })
                 if is_after || since.is_some_and(|(_, first)| round >= first) =>
@@ -220,9 +215,7 @@ fn bytes(
         if !known || statement.round != round {
             return Err(Fault::Content(what()));
         }
-        if !again.contains(&round) || bulk::contains(transaction, (node, round))? {
-            kept((node, round), &statement.digest, &what)?;
-        }
+        kept((node, round), &statement.digest, &what)?;
         outbox.push(round);
     }
     Ok((sent, outbox))
