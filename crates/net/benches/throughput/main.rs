@@ -81,12 +81,15 @@ fn compare(name: &str, bytes: usize) {
 
 /// Gives this thread, and those that it will start, a processor of its own, as if its node were on
 /// a machine of its own. Two nodes have four threads, and the system may leave a processor idle
-/// while two of them wait for the other. Without `taskset` it remains so.
-fn place(node: usize) {
+/// while two of them wait for the other. More nodes share all there are. Without `taskset` it
+/// remains as it was.
+fn place(node: usize, nodes: usize) {
     let Ok(thread) = std::fs::read_link("/proc/thread-self") else { return };
+    let Ok(all) = std::fs::read_to_string("/sys/devices/system/cpu/online") else { return };
+    let processors = if nodes == 2 { node.to_string() } else { all.trim().to_string() };
     let thread = thread.file_name().unwrap_or_default();
     let mut place = std::process::Command::new("taskset");
-    let _ = place.args(["-cp", &node.to_string()]).arg(thread).output();
+    let _ = place.args(["-cp", &processors]).arg(thread).output();
 }
 
 /// This program again, for one measurement. Among three, Yamux now and then closes a connection on

@@ -30,9 +30,7 @@ pub fn measure(pattern: Pattern, nodes: usize, bytes: usize, times: usize) -> Me
         let (send, receive) = mpsc::channel();
         let (tell, end) = (tell.clone(), Arc::clone(&end));
         let thread = std::thread::spawn(move || {
-            if nodes == 2 {
-                place(node);
-            }
+            place(node, nodes);
             on_a_runtime(async move {
                 let all = meet(node, tell, receive).await;
                 let elapsed = talk(all.streams, pattern, bytes, times).await;

@@ -73,11 +73,9 @@ fn start(
         limits: Limits::default(),
         linger: Duration::from_secs(30),
     };
-    let network_size = keys.len();
+    let nodes = keys.len();
     let thread = std::thread::spawn(move || {
-        if network_size == 2 {
-            place(node as usize);
-        }
+        place(node as usize, nodes);
         let mut watch = |_: &Status| {};
         let run = Run { setup, options, watch: &mut watch };
         let outcome = run.node(&experiment, Precision::F64, 1, None).expect("a right plan");
