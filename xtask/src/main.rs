@@ -33,6 +33,7 @@ Options of bench:
                  virtual environment in target/peers-venv; torch alone takes about 5 GB.
   --quick        Run 200 of the peer's 10,000 heterogeneous rounds and scale linearly
   --without P    Leave out the peer P (may be given several times)
+  --times N      Run all of it N times in turn; the best of each figure counts, ours and theirs
 
   -h, --help     This text";
 

@@ -58,6 +58,19 @@ pub fn from_command(command: &mut Command) -> Result<Vec<Record>, String> {
     if status.success() { Ok(records) } else { Err(format!("it gave {status}")) }
 }
 
+/// Puts the records of one more run to those of earlier ones; of two with one name the better
+/// stays.
+pub fn keep_best(best: &mut Vec<Record>, run: Vec<Record>) {
+    for record in run {
+        match best.iter_mut().find(|known| known.name == record.name) {
+            None => best.push(record),
+            Some(known) if record.is_cost() && record.value < known.value => *known = record,
+            Some(known) if !record.is_cost() && record.value > known.value => *known = record,
+            Some(_) => {}
+        }
+    }
+}
+
 /// The records as aligned lines.
 pub fn table(title: &str, records: &[Record]) -> String {
     let mut out = format!("\n{title}\n");
@@ -98,6 +111,19 @@ mod tests {
         assert_eq!(records.len(), 1);
         assert!(records[0].is_cost());
         assert_eq!(records[0].result, Some(2.0));
+    }
+
+    #[test]
+    fn the_better_of_two_runs_stays() {
+        let record = |name: &str, unit: &str, value| {
+            let (name, unit) = (name.to_string(), unit.to_string());
+            Record { name, unit, value, result: None, note: None }
+        };
+        let mut best = Vec::new();
+        for (time, rate) in [(2.0, 5.0), (1.0, 7.0), (3.0, 6.0)] {
+            keep_best(&mut best, vec![record("a", "s", time), record("b", "samples/s", rate)]);
+        }
+        assert_eq!(best, [record("a", "s", 1.0), record("b", "samples/s", 7.0)]);
     }
 
     #[test]
