@@ -13,7 +13,7 @@ use super::plan::MOST_RECORDS;
 const GATHERED: usize = 1 << 17;
 
 /// Rows that are multiplied at a time at least: fewer would load the weights too often.
-const LEAST_ROWS: usize = 128;
+const LEAST_ROWS: usize = 256;
 
 /// `rows` by `depth` numbers of a record times `depth` by `outputs` weights.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ const CACHED: usize = 1 << 19;
 /// If fewer records than this fit into the cache, they may take so many numbers together as well:
 /// loading many weights for few records is worse than a cache that is too small.
 const FEW: usize = 8;
-const LARGEST: usize = 9 << 19;
+const LARGEST: usize = 11 << 19;
 
 /// Multiplications that take as long as to write a number of a gradient and to add it elsewhere
 /// later, if there are few of them and if there are many.

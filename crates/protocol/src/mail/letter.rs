@@ -1,8 +1,9 @@
 //! What a node reads of its neighbours.
 
+use prefetch_index::prefetch_index;
 use undertone_real::Real;
 
-use super::{Extent, Shape};
+use super::{Extent, LINE, Shape};
 
 /// The messages of some nodes, to be read.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,22 @@ pub struct Letters<'a, R> {
 }
 
 impl<'a, R: Real> Letters<'a, R> {
+    /// Asks for the numbers of the `idx`-th node, which will be read soon.
+    #[inline(always)]
+    pub fn fetch(self, idx: usize) {
+        let (width, line) = (self.shape.width, LINE / size_of::<R>());
+        for number in (idx * width..(idx + 1) * width).step_by(line) {
+            prefetch_index(self.values, number);
+        }
+        // A row may begin within a line.
+        prefetch_index(self.values, ((idx + 1) * width).saturating_sub(1));
+    }
+
+    /// How many bytes the numbers of a node have.
+    pub fn row_bytes(self) -> usize {
+        self.shape.width * size_of::<R>()
+    }
+
     /// That of the `idx`-th node. Nothing is looked up before it is asked for: most readers want
     /// the numbers only.
     #[inline(always)]
