@@ -256,9 +256,6 @@ where
         let mut sent = None;
         for phase in 0..=self.rounds {
             let next = (phase < self.rounds).then(|| self.drawn_for(phase)).flatten();
-            if sent.is_none() && next.is_none() {
-                break;
-            }
             if next.is_some() && phase + 1 < self.rounds && self.draws.take(0, phase + 1) {
                 let after = self.wirings.lock().expect(UNBROKEN).at(self.start + phase + 1);
                 *self.drawn[turn(phase + 1)].write().expect(UNBROKEN) = after;
@@ -279,10 +276,11 @@ where
             }
             drop(guards);
             self.meeting.wait();
-            if self.failed.load(Ordering::Acquire) {
+            round += u64::from(sent.is_some());
+            // After a round without a graph nothing is sent any more.
+            if next.is_none() || self.failed.load(Ordering::Acquire) {
                 break;
             }
-            round += u64::from(sent.is_some());
             sent = next;
         }
         Part { traffic, round }

@@ -59,13 +59,14 @@ pub fn from_command(command: &mut Command) -> Result<Vec<Record>, String> {
 }
 
 /// Puts the records of one more run to those of earlier ones; of two with one name the better
-/// stays.
+/// stays. A share compares two figures already, so its best would flatter: there the lower stays.
 pub fn keep_best(best: &mut Vec<Record>, run: Vec<Record>) {
     for record in run {
+        let less = record.is_cost() || record.unit == "share";
         match best.iter_mut().find(|known| known.name == record.name) {
             None => best.push(record),
-            Some(known) if record.is_cost() && record.value < known.value => *known = record,
-            Some(known) if !record.is_cost() && record.value > known.value => *known = record,
+            Some(known) if less && record.value < known.value => *known = record,
+            Some(known) if !less && record.value > known.value => *known = record,
             Some(_) => {}
         }
     }
@@ -120,10 +121,13 @@ mod tests {
             Record { name, unit, value, result: None, note: None }
         };
         let mut best = Vec::new();
-        for (time, rate) in [(2.0, 5.0), (1.0, 7.0), (3.0, 6.0)] {
-            keep_best(&mut best, vec![record("a", "s", time), record("b", "samples/s", rate)]);
+        let three = |a, b, c| {
+            vec![record("a", "s", a), record("b", "samples/s", b), record("c", "share", c)]
+        };
+        for (time, rate, share) in [(2.0, 5.0, 0.7), (1.0, 7.0, 0.8), (3.0, 6.0, 0.6)] {
+            keep_best(&mut best, three(time, rate, share));
         }
-        assert_eq!(best, [record("a", "s", 1.0), record("b", "samples/s", 7.0)]);
+        assert_eq!(best, three(1.0, 7.0, 0.6));
     }
 
     #[test]

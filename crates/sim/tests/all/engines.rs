@@ -1,7 +1,7 @@
 //! Invariant I5 across engines: all nodes in step, on any number of threads, and nodes by virtual
 //! time end in the same bits and send the same.
 
-use undertone_graph::{Family, NodeId, Schedule, Weights};
+use undertone_graph::{Cycle, Family, NodeId, Schedule, Weights};
 use undertone_model::dataset::{Features, Targets};
 use undertone_model::{Dataset, Linear, Loss};
 use undertone_node::{Noise, Oracle, OracleError, Private, PrivateGradients};
@@ -18,7 +18,7 @@ use undertone_protocol::{
 };
 use undertone_real::Real;
 use undertone_sim::events::{Events, Outcome};
-use undertone_sim::lockstep::{Lockstep, Traffic};
+use undertone_sim::lockstep::{Halt, Lockstep, Traffic};
 use undertone_sim::{Time, World};
 
 const N: u32 = 24;
@@ -308,4 +308,34 @@ fn a_run_repeats_itself_and_another_seed_gives_another() {
     assert_eq!(by_time(nodes(), &fixed(), rough()).1, first);
     let other = World { seed: 12, ..rough() };
     assert_ne!(by_time(nodes(), &fixed(), other).1, first);
+}
+
+/// A cycle whose third graph has no weights of the kind that is asked for; the others do.
+#[test]
+fn a_round_without_a_graph_ends_a_run_there() {
+    let ring = Family::Ring { nodes: N }.build(1).unwrap();
+    let one_way = Family::OutRegular { nodes: N, degree: 2, connected: true }.build(1).unwrap();
+    let cycle = Cycle::new(vec![ring.clone(), ring, one_way]).unwrap();
+    let topology = Topology::new(Schedule::Cycle(cycle)).with_pull(Weights::Metropolis, 0.0);
+    let mut engine = Lockstep::new(vec![PushSum::<f64>::new(DIMENSION); N as usize]);
+    let error = engine.advance(9, &mut Wirings::new(topology.clone(), 1)).unwrap_err();
+    assert!(error.to_string().starts_with("round 2:"), "{error}");
+    assert_eq!(engine.round(), 2);
+    let mut engine = Lockstep::new(vec![PrivSgp::<f64>::new(&start(), steps()); N as usize]);
+    let halt = engine.advance_asking(9, &mut Wirings::new(topology, 1), &mut oracles(), answer);
+    assert!(matches!(halt, Err(Halt::Topology { round: 2, .. })), "{halt:?}");
+}
+
+#[test]
+fn an_oracle_that_fails_is_named_with_its_round() {
+    for fails in [0, 1, 5] {
+        let answer = |own: &mut Vec<f64>, asked: Question<f64>| match asked {
+            Question::Gradient { round, .. } if round == fails => Err(round),
+            asked => Ok(answer(own, asked).unwrap()),
+        };
+        let mut engine = Lockstep::new(vec![PrivSgp::new(&start(), steps()); N as usize]);
+        let mut wirings = Wirings::new(exponential(), 1);
+        let halt = engine.advance_asking(8, &mut wirings, &mut oracles(), answer);
+        assert_eq!(halt, Err(Halt::Oracle { round: fails, source: fails }));
+    }
 }
