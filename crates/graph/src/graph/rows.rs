@@ -124,6 +124,7 @@ impl pulp::WithSimd for Sort<'_> {
                     let places = match FEW / S::U32_LANES {
                         1 => places::<S, 1>(simd, &numbers, length),
                         2 => places::<S, 2>(simd, &numbers, length),
+                        4 => places::<S, 4>(simd, &numbers, length),
                         _ => places::<S, FEW>(simd, &numbers, length),
                     };
                     for (place, number) in places.iter().zip(&numbers).take(length) {
@@ -199,5 +200,38 @@ impl Scatter {
         self.next.rotate_right(1);
         self.next[0] = 0;
         Rows { starts: self.next, nodes: self.nodes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pulp::WithSimd;
+
+    use super::*;
+
+    /// Rows of every length up to some that are too long for vectors, on vectors of every width.
+    #[test]
+    fn rows_are_sorted_whatever_the_width_of_vectors() {
+        // Row k has k nodes.
+        let starts: Vec<usize> = (0..FEW + 4).map(|k| k * (k.max(1) - 1) / 2).collect();
+        let starts = &starts[..];
+        // A multiple of an odd number is different for every index below a power of two.
+        let nodes: Vec<_> =
+            (0..starts[FEW + 3] as u32).map(|k| NodeId(k.wrapping_mul(0x9e37_79b1))).collect();
+        let mut sorted = nodes.clone();
+        starts.windows(2).for_each(|pair| sorted[pair[0]..pair[1]].sort_unstable());
+        let check = |sort: &dyn Fn(Sort<'_>)| {
+            let mut nodes = nodes.clone();
+            sort(Sort { starts, nodes: &mut nodes });
+            assert_eq!(nodes, sorted);
+        };
+        check(&|sort| sort.with_simd(pulp::Scalar::new()));
+        check(&|sort| pulp::Arch::new().dispatch(sort));
+        #[cfg(target_arch = "x86_64")]
+        {
+            // Four lanes, as on ARM, and eight.
+            pulp::x86::V2::try_new().inspect(|simd| check(&|sort| sort.with_simd(*simd)));
+            pulp::x86::V3::try_new().inspect(|simd| check(&|sort| sort.with_simd(*simd)));
+        }
     }
 }
