@@ -11,7 +11,7 @@ mod rest;
 mod tile;
 
 use kernel::{Left, Out, Right, Start, kernel};
-use pack::pack;
+use pack::{pack, pack_left};
 use tile::{Tile, next_rows};
 
 /// Rows at a time, which stay in the second cache.
@@ -23,6 +23,10 @@ const WORTH_PACKING: usize = 24;
 
 /// The last panel may be filled up with zeros.
 const PACKED: usize = (COLUMNS + tile::WIDEST) * tile::DEEPEST;
+/// From so many panels on, copying the tiles of a transposed left block together is worth it: every
+/// number of a column is on another page.
+const WORTH_PACKING_LEFT: usize = 8;
+const PACKED_LEFT: usize = BLOCK * tile::DEEPEST;
 
 /// A matrix that somebody else owns.
 #[derive(Clone, Copy, Debug)]
@@ -107,10 +111,10 @@ impl<R: Real> Packing<R> {
     fn memory(&mut self) -> &mut [R] {
         const LINE: usize = 64;
         if self.0.is_empty() {
-            self.0.resize(PACKED + LINE / size_of::<R>(), R::ZERO);
+            self.0.resize(PACKED + PACKED_LEFT + LINE / size_of::<R>(), R::ZERO);
         }
         let start = self.0.as_ptr().align_offset(LINE).min(LINE / size_of::<R>());
-        &mut self.0[start..][..PACKED]
+        &mut self.0[start..][..PACKED + PACKED_LEFT]
     }
 }
 
@@ -231,6 +235,7 @@ impl<L: Lane> pulp::WithSimd for Product<'_, L> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let (a, b) = (self.a, self.b);
+        let (packed, packed_left) = self.packed.split_at_mut(PACKED);
         let columns = b.columns - rest::columns(a, b);
         for first_column in (0..columns).step_by(COLUMNS) {
             let n_columns = COLUMNS.min(columns - first_column);
@@ -238,14 +243,19 @@ impl<L: Lane> pulp::WithSimd for Product<'_, L> {
             let mut first = 0;
             while first < a.columns {
                 let b = b.block(first, b.rows - first, first_column, n_columns);
-                let right = Panels::new(b, a.rows, tile, self.packed);
+                let right = Panels::new(b, a.rows, tile, packed);
                 let depth = right.b.rows;
                 for row in (0..a.rows).step_by(BLOCK) {
                     let a = a.block(row, BLOCK.min(a.rows - row), first, depth);
                     let out = &mut self.out[row * self.b.columns + first_column..];
                     let start = if first == 0 { self.start } else { Start::Out };
                     let (step, start) = (self.b.columns, start.from(first_column));
-                    Block { a, right, out, step, start }.add(simd);
+                    let panels = n_columns.div_ceil(tile.columns());
+                    let left = (a.transposed && panels >= WORTH_PACKING_LEFT).then(|| {
+                        pack_left(a, tile.rows, packed_left);
+                        &*packed_left
+                    });
+                    Block { a, left, right, out, step, start }.add(simd);
                 }
                 first += depth;
             }
@@ -255,7 +265,7 @@ impl<L: Lane> pulp::WithSimd for Product<'_, L> {
             let b = b.block(0, b.rows, columns, b.columns - columns);
             let start = self.start.from(columns);
             let out = Out { data: out, step, width: b.columns, start };
-            rest::add(simd, a, b, out, self.packed);
+            rest::add(simd, a, b, out, packed);
         }
     }
 }
@@ -306,6 +316,8 @@ impl<'a, L: Lane> Panels<'a, L> {
 /// Some rows and some columns of the result, over one block of the inner index.
 struct Block<'a, L> {
     a: Mat<'a, L>,
+    /// Tiles of it one after the other, if they are not read where they lie.
+    left: Option<&'a [L]>,
     right: Panels<'a, L>,
     out: &'a mut [L],
     step: usize,
@@ -315,7 +327,7 @@ struct Block<'a, L> {
 impl<L: Lane> Block<'_, L> {
     #[inline(always)]
     fn add<S: Simd>(self, simd: S) {
-        let Self { a, right, out, step, start } = self;
+        let Self { a, left, right, out, step, start } = self;
         let (columns, tile) = (right.b.columns, right.tile);
         for column in (0..columns).step_by(tile.columns()) {
             let (vectors, width) = tile.panel(columns - column);
@@ -323,10 +335,10 @@ impl<L: Lane> Block<'_, L> {
             let out = Out { data: &mut out[column..], step, width, start: start.from(column) };
             let most = tile.rows;
             match vectors {
-                1 => simd.vectorize(Panel::<S, L, 1> { simd, a, right, out, most }),
-                2 => simd.vectorize(Panel::<S, L, 2> { simd, a, right, out, most }),
-                3 => simd.vectorize(Panel::<S, L, 3> { simd, a, right, out, most }),
-                _ => simd.vectorize(Panel::<S, L, 4> { simd, a, right, out, most }),
+                1 => simd.vectorize(Panel::<S, L, 1> { simd, a, left, right, out, most }),
+                2 => simd.vectorize(Panel::<S, L, 2> { simd, a, left, right, out, most }),
+                3 => simd.vectorize(Panel::<S, L, 3> { simd, a, left, right, out, most }),
+                _ => simd.vectorize(Panel::<S, L, 4> { simd, a, left, right, out, most }),
             }
         }
     }
@@ -337,6 +349,7 @@ impl<L: Lane> Block<'_, L> {
 struct Panel<'a, S, L, const V: usize> {
     simd: S,
     a: Mat<'a, L>,
+    left: Option<&'a [L]>,
     right: Right<'a, L>,
     out: Out<'a, L>,
     /// Rows at a time.
@@ -369,17 +382,18 @@ impl<S: Simd, L: Lane, const V: usize> pulp::NullaryFnOnce for Panel<'_, S, L, V
 impl<S: Simd, L: Lane, const V: usize> Panel<'_, S, L, V> {
     #[inline(always)]
     fn rows<const N: usize>(&mut self, row: usize) {
-        let Self { a, right, .. } = *self;
+        let Self { a, left, right, .. } = *self;
         let Out { step, width, start, .. } = self.out;
         let data = &mut self.out.data[row * step..];
         let mut out = Out { data, step, width, start };
-        let left = match (a.transposed, a.lines) {
-            (false, _) => Left::Rows {
+        let left = match (left, a.lines) {
+            (Some(packed), _) => Left::Columns { data: &packed[row * a.columns..], step: N },
+            _ if !a.transposed => Left::Rows {
                 rows: std::array::from_fn(|i| a.from(row + i, 0)),
                 next: std::array::from_fn(|i| a.from((row + N + i).min(a.rows - 1), 0)),
             },
-            (true, None) => Left::Columns { data: &a.data[row..], step: a.step },
-            (true, Some(lines)) => Left::Chosen { data: &a.data[row..], step: a.step, lines },
+            (_, None) => Left::Columns { data: &a.data[row..], step: a.step },
+            (_, Some(lines)) => Left::Chosen { data: &a.data[row..], step: a.step, lines },
         };
         kernel::<S, L, N, V>(self.simd, left, right, a.columns, &mut out);
     }

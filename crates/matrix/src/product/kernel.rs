@@ -5,6 +5,9 @@ use pulp::Simd;
 
 use crate::lanes::Lane;
 
+/// Inner indices of rows that are looked up together.
+const CHUNK: usize = 16;
+
 /// Some rows of the left matrix over one block of the inner index.
 #[derive(Clone, Copy)]
 pub(super) enum Left<'a, L, const ROWS: usize> {
@@ -109,30 +112,16 @@ pub(super) fn kernel<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
             }
         }
     }
-    match left {
-        Left::Rows { rows, next } => {
-            // The same lengths once more, where the compiler sees them.
-            let rows = rows.map(|row| &row[..depth]);
-            for k in 0..depth {
-                if k.is_multiple_of(64 / size_of::<L>()) {
-                    next.iter().for_each(|row| prefetch_index(row, k));
-                }
-                let right = &L::vectors::<S>(&right.data[k * right.step..])[..VECTORS];
-                for (sums, row) in sums.iter_mut().zip(rows) {
-                    add(simd, row[k], right, sums);
-                }
-            }
-        }
-        Left::Columns { data, step } => {
-            for k in 0..depth {
-                add_column(simd, &data[k * step..], right, k, &mut sums);
-            }
-        }
-        Left::Chosen { data, step, lines } => {
-            for (k, line) in lines[..depth].iter().enumerate() {
-                add_column(simd, &data[line * step..], right, k, &mut sums);
-            }
-        }
+    if right.step == VECTORS * lanes {
+        // Vectors that lie one after the other need no look at where they end.
+        let right = L::vectors::<S>(right.data).as_chunks::<VECTORS>().0[..depth].iter();
+        add_all(simd, left, right, &mut sums);
+    } else {
+        let right = (0..depth).map(|k| {
+            let vectors = L::vectors::<S>(&right.data[k * right.step..]);
+            vectors.first_chunk().expect("whole vectors")
+        });
+        add_all(simd, left, right, &mut sums);
     }
     for (row, sums) in sums.iter().enumerate() {
         let data = &mut out.data[row * out.step..][..out.width];
@@ -145,29 +134,57 @@ pub(super) fn kernel<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
     }
 }
 
+/// `sums += left right`, one inner index after the other.
 #[inline(always)]
-fn add_column<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
+fn add_all<'a, S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
     simd: S,
-    left: &[L],
-    right: Right<'_, L>,
-    k: usize,
+    left: Left<'_, L, ROWS>,
+    mut right: impl ExactSizeIterator<Item = &'a [L::Vector<S>; VECTORS]>,
     sums: &mut [[L::Vector<S>; VECTORS]; ROWS],
 ) {
-    let right = &L::vectors::<S>(&right.data[k * right.step..])[..VECTORS];
-    for (sums, left) in sums.iter_mut().zip(&left[..ROWS]) {
-        add(simd, *left, right, sums);
+    let depth = right.len();
+    match left {
+        Left::Rows { rows, next } => {
+            // The same lengths once more, where the compiler sees them.
+            let chunks = rows.map(|row| &row.as_chunks::<CHUNK>().0[..depth / CHUNK]);
+            for k in 0..depth / CHUNK {
+                next.iter().for_each(|row| prefetch_index(row, k * CHUNK));
+                let chunk = chunks.map(|row| &row[k]);
+                for (i, right) in (0..CHUNK).zip(right.by_ref()) {
+                    add(simd, chunk.map(|row| row[i]), right, sums);
+                }
+            }
+            let rows = rows.map(|row| &row[depth / CHUNK * CHUNK..depth]);
+            for (k, right) in (0..depth % CHUNK).zip(right) {
+                add(simd, rows.map(|row| row[k]), right, sums);
+            }
+        }
+        Left::Columns { data, step } => {
+            for (k, right) in right.enumerate() {
+                let left = data[k * step..].first_chunk().expect("as many as rows");
+                add(simd, *left, right, sums);
+            }
+        }
+        Left::Chosen { data, step, lines } => {
+            for (line, right) in lines.iter().zip(right) {
+                let left = data[line * step..].first_chunk().expect("as many as rows");
+                add(simd, *left, right, sums);
+            }
+        }
     }
 }
 
 #[inline(always)]
-fn add<S: Simd, L: Lane, const VECTORS: usize>(
+fn add<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
     simd: S,
-    left: L,
-    right: &[L::Vector<S>],
-    sums: &mut [L::Vector<S>; VECTORS],
+    left: [L; ROWS],
+    right: &[L::Vector<S>; VECTORS],
+    sums: &mut [[L::Vector<S>; VECTORS]; ROWS],
 ) {
-    let left = L::splat(simd, left);
-    for (sum, right) in sums.iter_mut().zip(right) {
-        *sum = L::mul_add(simd, left, *right, *sum);
+    for (sums, left) in sums.iter_mut().zip(left) {
+        let left = L::splat(simd, left);
+        for (sum, right) in sums.iter_mut().zip(right) {
+            *sum = L::mul_add(simd, left, *right, *sum);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Copies blocks together, so that the kernel reads memory in order.
 
 use super::Mat;
+use super::tile::next_rows;
 use crate::lanes::Lane;
 
 /// Whole lines of a known width, again in registers.
@@ -66,4 +67,31 @@ fn turn<L: Lane, const N: usize>(
         packed[k * full + place..][..N].copy_from_slice(&lines.map(|line| line[k]));
     }
     N
+}
+
+/// A transposed left block as the tiles of at most so many rows that it is taken in: for every
+/// inner index the numbers of a tile's rows.
+#[inline(always)]
+pub(super) fn pack_left<L: Lane>(a: Mat<'_, L>, most: usize, packed: &mut [L]) {
+    let mut row = 0;
+    while row < a.rows {
+        let rows = next_rows(a.rows - row, most);
+        let tile = &mut packed[row * a.columns..][..rows * a.columns];
+        match rows {
+            6 => copy_tile::<L, 6>(a, row, tile),
+            _ => {
+                for (k, to) in tile.chunks_exact_mut(rows).enumerate() {
+                    to.copy_from_slice(&a.from(row, k)[..rows]);
+                }
+            }
+        }
+        row += rows;
+    }
+}
+
+#[inline(always)]
+fn copy_tile<L: Lane, const N: usize>(a: Mat<'_, L>, row: usize, tile: &mut [L]) {
+    for (k, to) in tile.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+        to.copy_from_slice(&a.from(row, k)[..N]);
+    }
 }

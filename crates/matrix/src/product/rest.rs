@@ -186,6 +186,11 @@ impl<S: Simd, L: Lane, const N: usize, const P: usize> pulp::NullaryFnOnce
             self.rows::<4>(row);
             row += 4;
         }
+        // With half as wide vectors there are half as many registers, too.
+        while P == 2 && row + 3 <= self.a.rows {
+            self.rows::<3>(row);
+            row += 3;
+        }
         while row < self.a.rows {
             self.rows::<1>(row);
             row += 1;
