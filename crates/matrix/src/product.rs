@@ -23,8 +23,8 @@ const WORTH_PACKING: usize = 24;
 
 /// The last panel may be filled up with zeros.
 const PACKED: usize = (COLUMNS + tile::WIDEST) * tile::DEEPEST;
-/// From so many panels on, copying the tiles of a transposed left block together is worth it: every
-/// number of a column is on another page.
+/// From so many panels on, copying the tiles of a transposed left block together is worth it: their
+/// lines are far from each other, and all panels read them.
 const WORTH_PACKING_LEFT: usize = 8;
 const PACKED_LEFT: usize = BLOCK * tile::DEEPEST;
 
@@ -250,11 +250,8 @@ impl<L: Lane> pulp::WithSimd for Product<'_, L> {
                     let out = &mut self.out[row * self.b.columns + first_column..];
                     let start = if first == 0 { self.start } else { Start::Out };
                     let (step, start) = (self.b.columns, start.from(first_column));
-                    let panels = n_columns.div_ceil(tile.columns());
-                    let left = (a.transposed && panels >= WORTH_PACKING_LEFT).then(|| {
-                        pack_left(a, tile.rows, packed_left);
-                        &*packed_left
-                    });
+                    let many = n_columns > (WORTH_PACKING_LEFT - 1) * tile.columns();
+                    let left = (many && a.transposed).then(|| pack_left(a, tile.rows, packed_left));
                     Block { a, left, right, out, step, start }.add(simd);
                 }
                 first += depth;
@@ -333,7 +330,8 @@ impl<L: Lane> Block<'_, L> {
             let (vectors, width) = tile.panel(columns - column);
             let right = right.panel(column, vectors * tile.lanes);
             let out = Out { data: &mut out[column..], step, width, start: start.from(column) };
-            let most = tile.rows;
+            // Tiles that were copied together are all of the same height.
+            let most = if left.is_some() { tile.rows } else { tile::rows::<S>(vectors) };
             match vectors {
                 1 => simd.vectorize(Panel::<S, L, 1> { simd, a, left, right, out, most }),
                 2 => simd.vectorize(Panel::<S, L, 2> { simd, a, left, right, out, most }),
@@ -362,7 +360,7 @@ impl<S: Simd, L: Lane, const V: usize> pulp::NullaryFnOnce for Panel<'_, S, L, V
     #[inline(always)]
     fn call(mut self) {
         // What has no registers never comes, and is not compiled.
-        let fits = |rows: usize| rows * V <= tile::sums::<S>();
+        let fits = |rows: usize| rows <= tile::rows::<S>(V);
         let mut row = 0;
         while row < self.a.rows {
             let rows = next_rows(self.a.rows - row, self.most);
@@ -488,15 +486,18 @@ mod tests {
             lines.iter().flat_map(|line| &data[line * 300..][..300]).copied().collect();
         let (chosen, copied) = (Mat::of_rows(&data, 300, &lines), Mat::new(&copied, 9, 300));
         let packing = &mut Packing::default();
-        let (weights, above) = (numbers::<f32>(300 * 50, 2), numbers::<f32>(9 * 50, 3));
-        let [mut a, mut b] = [vec![0.0; 9 * 50], vec![1.0; 9 * 50]];
-        multiply(chosen, Mat::new(&weights, 300, 50), &mut a, packing);
-        multiply(copied, Mat::new(&weights, 300, 50), &mut b, packing);
-        assert_eq!(a, b);
-        let [mut a, mut b] = [vec![0.0; 300 * 50], vec![1.0; 300 * 50]];
-        multiply(chosen.t(), Mat::new(&above, 9, 50), &mut a, packing);
-        multiply(copied.t(), Mat::new(&above, 9, 50), &mut b, packing);
-        assert_eq!(a, b);
+        // Few columns, and so many that tiles of the left matrix are copied together.
+        for n in [50, COLUMNS + 35] {
+            let (weights, above) = (numbers::<f32>(300 * n, 2), numbers::<f32>(9 * n, 3));
+            let [mut a, mut b] = [vec![0.0; 9 * n], vec![1.0; 9 * n]];
+            multiply(chosen, Mat::new(&weights, 300, n), &mut a, packing);
+            multiply(copied, Mat::new(&weights, 300, n), &mut b, packing);
+            assert_eq!(a, b);
+            let [mut a, mut b] = [vec![0.0; 300 * n], vec![1.0; 300 * n]];
+            multiply(chosen.t(), Mat::new(&above, 9, n), &mut a, packing);
+            multiply(copied.t(), Mat::new(&above, 9, n), &mut b, packing);
+            assert_eq!(a, b);
+        }
     }
 
     #[test]

@@ -148,7 +148,9 @@ fn add_all<'a, S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
             // The same lengths once more, where the compiler sees them.
             let chunks = rows.map(|row| &row.as_chunks::<CHUNK>().0[..depth / CHUNK]);
             for k in 0..depth / CHUNK {
-                next.iter().for_each(|row| prefetch_index(row, k * CHUNK));
+                for i in (0..CHUNK).step_by(64 / size_of::<L>()) {
+                    next.iter().for_each(|row| prefetch_index(row, k * CHUNK + i));
+                }
                 let chunk = chunks.map(|row| &row[k]);
                 for (i, right) in (0..CHUNK).zip(right.by_ref()) {
                     add(simd, chunk.map(|row| row[i]), right, sums);

@@ -72,7 +72,7 @@ fn turn<L: Lane, const N: usize>(
 /// A transposed left block as the tiles of at most so many rows that it is taken in: for every
 /// inner index the numbers of a tile's rows.
 #[inline(always)]
-pub(super) fn pack_left<L: Lane>(a: Mat<'_, L>, most: usize, packed: &mut [L]) {
+pub(super) fn pack_left<'a, L: Lane>(a: Mat<'_, L>, most: usize, packed: &'a mut [L]) -> &'a [L] {
     let mut row = 0;
     while row < a.rows {
         let rows = next_rows(a.rows - row, most);
@@ -87,6 +87,7 @@ pub(super) fn pack_left<L: Lane>(a: Mat<'_, L>, most: usize, packed: &mut [L]) {
         }
         row += rows;
     }
+    packed
 }
 
 #[inline(always)]

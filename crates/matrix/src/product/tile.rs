@@ -23,10 +23,17 @@ pub(super) struct Tile {
     pub depth: usize,
 }
 
-/// How many sums there are at most: what they are made of needs registers, too.
+/// Rows at a time at most, with so many vectors of columns: what the sums are made of needs
+/// registers, too.
 #[inline(always)]
-pub(super) const fn sums<S: Simd>() -> usize {
-    if S::REGISTER_COUNT >= 32 { 24 } else { 12 }
+pub(super) const fn rows<S: Simd>(vectors: usize) -> usize {
+    match (S::REGISTER_COUNT >= 32, vectors) {
+        (true, 1..=3) => 8,
+        (true, _) => 24 / vectors,
+        (false, 1 | 2) => 6,
+        // With four rows all registers were taken, and the compiler would move sums about.
+        (false, _) => 9 / vectors,
+    }
 }
 
 impl Tile {
@@ -37,8 +44,11 @@ impl Tile {
         let lanes = L::lanes::<S>();
         let most = if S::REGISTER_COUNT >= 32 { 4 } else { 2 };
         let vectors = columns.div_ceil(lanes).max(1);
-        let vectors = vectors.div_ceil(vectors.div_ceil(most));
-        let rows = (sums::<S>() / vectors).min(if most == 4 { 8 } else { 6 });
+        // One vector alone would wait for its own sums.
+        let odd = vectors % 2 == 1 && vectors % 3 != 1;
+        let most_here = if most == 2 && odd { 3 } else { most };
+        let vectors = vectors.div_ceil(vectors.div_ceil(most_here));
+        let rows = rows::<S>(vectors);
         // So much of a panel stays in the first cache beside what it is multiplied with.
         let cached = if most == 4 { 24 << 10 } else { 16 << 10 };
         let deepest = (cached / (vectors * lanes * size_of::<L>())).clamp(32, DEEPEST);
