@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use prefetch_index::prefetch_index;
 use undertone_real::Real;
 
 use crate::row::Row;
@@ -171,6 +172,26 @@ impl<R: Real> Dataset<R> {
         match &self.features {
             Features::Dense { width, values } => Some(&values[record * width..][..*width]),
             Features::Sparse { .. } => None,
+        }
+    }
+
+    /// Asks for what a record of few features is, which will be read soon. Of long records
+    /// processors find the rest by themselves.
+    pub(crate) fn fetch(&self, record: usize) {
+        const LINE: usize = 64;
+        const MOST: usize = 16;
+        if let Features::Dense { width, values } = &self.features {
+            let line = LINE / size_of::<R>();
+            for number in (record * width..(record + 1) * width).step_by(line).take(MOST) {
+                prefetch_index(values, number);
+            }
+            prefetch_index(values, (record + 1) * width - 1);
+        }
+        if let Targets::Real(targets) | Targets::Sign(targets) = &self.targets {
+            prefetch_index(targets, record);
+        }
+        if let Some(norms) = self.norms.0.get() {
+            prefetch_index(norms, record);
         }
     }
 

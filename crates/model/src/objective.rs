@@ -46,6 +46,10 @@ pub trait Objective<R: Real>: Send + Sync {
     fn scores(&self, x: &[R], batch: Batch<'_, R>, scratch: &mut Scratch<R>, out: &mut [R]);
 }
 
+/// Batches of more records than these are not asked for before they are read: processors find the
+/// next record by themselves while they compute with one.
+const FEW: usize = 4;
+
 /// Some records of a data set.
 #[derive(Clone, Copy)]
 pub struct Batch<'a, R> {
@@ -99,6 +103,14 @@ impl<'a, R: Real> Batch<'a, R> {
                 Mat::new(rows, positions.len(), *width)
             }
         })
+    }
+
+    /// Asks for the records, if they are few: they will be read soon.
+    pub fn fetch(&self) {
+        for record in self.records.iter().filter(|records| records.len() <= FEW).copied().flatten()
+        {
+            self.data.fetch(*record);
+        }
     }
 
     /// What is to be predicted of the record at a position.

@@ -10,12 +10,12 @@ use undertone_privacy::ledger::{
 use undertone_privacy::mechanism::ReleaseError;
 use undertone_privacy::noise::Key;
 use undertone_privacy::release::Released;
-use undertone_privacy::sampler::DrawError;
+use undertone_privacy::sampler::{Batch, Draw, DrawError, Sampler};
 use undertone_privacy::units::{Adjacency, Delta, OutOfRange};
-use undertone_protocol::{Answer, Question};
+use undertone_protocol::{Answer, Exchange, Question};
 use undertone_real::Real;
 
-use crate::private::{Asked, Minimisation, Private, PrivateGradients, PrivatePoints, TableError};
+use crate::private::{Asked, Minimisation, Private, PrivatePoints, TableError};
 
 /// Answers a protocol's questions from private data, each answer paid for by the ledger.
 ///
@@ -95,21 +95,126 @@ impl<R: Real, S: Store> Oracle<R, S> {
 
     /// Debits, computes, adds noise, releases; this is where secrets meet the outside.
     pub fn answer(&mut self, question: Question<R>) -> Result<Answer<R>, OracleError> {
+        let mut exchange = Exchange::Asked(question);
+        Self::answer_all(std::slice::from_mut(self), std::slice::from_mut(&mut exchange))?;
+        Ok(exchange.take_answer().expect("whatever is asked has an answer or an error"))
+    }
+
+    /// Answers what is asked of some oracles, in order. Those of gradients pay and draw first, all
+    /// of them, so that records come from memory while others are computed with, and pass on to
+    /// each other what they compute in, so that it is near. The answers are those that each would
+    /// give alone; so is the error, which is that of the first that has no answer.
+    pub fn answer_all(
+        oracles: &mut [Self],
+        exchanges: &mut [Exchange<R>],
+    ) -> Result<(), OracleError> {
+        for first in (0..exchanges.len()).step_by(TOGETHER) {
+            let end = exchanges.len().min(first + TOGETHER);
+            Self::answer_some(&mut oracles[first..end], &mut exchanges[first..end])?;
+        }
+        Ok(())
+    }
+
+    fn answer_some(oracles: &mut [Self], exchanges: &mut [Exchange<R>]) -> Result<(), OracleError> {
+        let mut begun: [Option<Begun<R>>; TOGETHER] = [const { None }; TOGETHER];
+        let mut outcome = Ok(());
+        for (idx, oracle) in oracles.iter_mut().enumerate() {
+            match exchanges[idx].take_question().map(|question| oracle.begin(question)).transpose()
+            {
+                Ok(started) => begun[idx] = started,
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        let mut batches = Self::draw(oracles, &begun);
+        for (idx, begun) in begun.iter_mut().enumerate() {
+            let answer = match begun.take() {
+                None => continue,
+                Some(Begun::Refused) => Answer::Refused,
+                Some(Begun::Question(question)) => oracles[idx].answer_at_once(question)?,
+                Some(Begun::Gradient { round, at, receipt }) => {
+                    let batch = batches[idx].take().transpose()?;
+                    let answer = oracles[idx].answer_gradient(round, at, batch, receipt)?;
+                    pass_on(&mut oracles[idx..]);
+                    answer
+                }
+            };
+            exchanges[idx] = Exchange::Answered(answer);
+        }
+        outcome
+    }
+
+    /// Pays for a gradient. Other questions are left as they are.
+    fn begin(&mut self, question: Question<R>) -> Result<Begun<R>, OracleError> {
+        let Self { private: Private::Gradients(gradients), ledger, .. } = self else {
+            return Ok(Begun::Question(question));
+        };
+        let asked = name(&question);
+        let (Question::Gradient { round, at }
+        | Question::Difference { round, at }
+        | Question::Masked { round, at }) = question
+        else {
+            return Err(OracleError::OtherData { asked, kept: gradients.kept() });
+        };
+        if asked != gradients.kept() {
+            return Err(OracleError::OtherData { asked, kept: gradients.kept() });
+        }
+        // A round without a batch reads nothing and costs nothing.
+        let Some(event) = gradients.event_of(round).map(Arc::clone) else {
+            return Ok(Begun::Refused);
+        };
+        Ok(match debit(ledger, event)? {
+            Some(receipt) => Begun::Gradient { round, at, receipt },
+            None => Begun::Refused,
+        })
+    }
+
+    /// Draws the batches of what is paid for, and asks for their records.
+    fn draw(oracles: &[Self], begun: &[Option<Begun<R>>; TOGETHER]) -> [Drawn; TOGETHER] {
+        let mut batches = [const { None }; TOGETHER];
+        let (mut draws, mut places) = (Vec::with_capacity(TOGETHER), [0; TOGETHER]);
+        for (idx, (begun, oracle)) in begun.iter().zip(oracles).enumerate() {
+            if let Some(Begun::Gradient { round, receipt, .. }) = begun
+                && let Private::Gradients(gradients) = &oracle.private
+                && let Some((sampler, records)) = gradients.law(*round)
+            {
+                places[draws.len()] = idx;
+                draws.push(Draw { sampler, records, receipt, key: &oracle.key });
+            }
+        }
+        let mut places = places.into_iter();
+        Sampler::draw_each(&draws, |batch| {
+            let idx = places.next().expect("as many as draws");
+            if let (Ok(batch), Private::Gradients(gradients)) = (&batch, &oracles[idx].private) {
+                gradients.fetch(batch);
+            }
+            batches[idx] = Some(batch);
+        });
+        batches
+    }
+
+    /// The noisy sum over a batch. The memory of the question is for the next answer.
+    fn answer_gradient(
+        &mut self,
+        round: u64,
+        at: Released<Vec<R>>,
+        batch: Option<Batch>,
+        receipt: Receipt,
+    ) -> Result<Answer<R>, OracleError> {
+        let Self { private: Private::Gradients(gradients), key, .. } = self else {
+            unreachable!("only oracles of gradients begin one")
+        };
+        let answer = gradients.release(round, at.get(), batch, receipt, key)?;
+        gradients.workspace().reuse(at.into_inner());
+        Ok(answer)
+    }
+
+    /// Answers what is not a gradient.
+    fn answer_at_once(&mut self, question: Question<R>) -> Result<Answer<R>, OracleError> {
         let Self { private, ledger, key } = self;
         let released = match (question, private) {
-            (question, Private::Gradients(gradients)) => {
-                let asked = name(&question);
-                let (Question::Gradient { round, at }
-                | Question::Difference { round, at }
-                | Question::Masked { round, at }) = question
-                else {
-                    return Err(OracleError::OtherData { asked, kept: gradients.kept() });
-                };
-                if asked != gradients.kept() {
-                    return Err(OracleError::OtherData { asked, kept: gradients.kept() });
-                }
-                return answer_gradient(gradients, round, at, ledger, key);
-            }
             (Question::Point { round, at, from, step, keep }, Private::Points(points)) => {
                 let asked = Asked { round, at: at.get(), from: from.get(), step, keep };
                 answer_point(points, &asked, ledger, key)?
@@ -171,22 +276,30 @@ impl<R: Real, S: Store> Oracle<R, S> {
     }
 }
 
-/// The noisy sum over a batch, in the memory of the last question.
-fn answer_gradient<R: Real, S: Store>(
-    gradients: &mut PrivateGradients<R>,
-    round: u64,
-    at: Released<Vec<R>>,
-    ledger: &mut Ledger<S>,
-    key: &Key,
-) -> Result<Answer<R>, OracleError> {
-    // A round without a batch reads nothing and costs nothing.
-    let Some(event) = gradients.event_of(round).map(Arc::clone) else {
-        return Ok(Answer::Refused);
-    };
-    let Some(receipt) = debit(ledger, event)? else { return Ok(Answer::Refused) };
-    let answer = gradients.release(round, at.get(), receipt, key)?;
-    gradients.reuse(at.into_inner());
-    Ok(answer)
+/// How many oracles pay and draw before the first of them computes.
+const TOGETHER: usize = 16;
+
+/// A question after its first part.
+enum Begun<R> {
+    /// Paid for.
+    Gradient { round: u64, at: Released<Vec<R>>, receipt: Receipt },
+    /// Not begun: it is answered at once.
+    Question(Question<R>),
+    /// Not paid for.
+    Refused,
+}
+
+/// The batch of a round, if there is one that is drawn before anything is computed.
+type Drawn = Option<Result<Batch, DrawError>>;
+
+/// Gives what the first of some oracles computes in to the next one.
+fn pass_on<R: Real, S>(oracles: &mut [Oracle<R, S>]) {
+    if let [first, second, ..] = oracles
+        && let (Private::Gradients(first), Private::Gradients(second)) =
+            (&mut first.private, &mut second.private)
+    {
+        std::mem::swap(first.workspace(), second.workspace());
+    }
 }
 
 /// A step that ends on a lattice.

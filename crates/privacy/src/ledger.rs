@@ -87,7 +87,7 @@ pub struct Ledger<S = Vec<Entry>> {
     length: u64,
     gate: Gate,
     /// The last event's charge: most runs debit the same event again and again.
-    last: Option<(Arc<Event>, Arc<Charge>)>,
+    last: Option<(Arc<Event>, Charge)>,
     store: S,
 }
 
@@ -278,7 +278,8 @@ impl<S> Ledger<S> {
             let charge = ledger
                 .admit(&entry.event)
                 .map_err(|error| ReplayError::Overspent { serial, error })?;
-            ledger.commit(Arc::new(entry.event.clone()), charge, entry.hash);
+            let other = charge.map(|charge| (Arc::new(entry.event.clone()), charge));
+            ledger.commit(other, entry.hash);
         }
         Ok(ledger)
     }
@@ -295,9 +296,9 @@ impl<S> Ledger<S> {
         let (node, serial) = (self.header.node, self.length);
         let debit = Debit { node, serial, event: &event, previous: self.head };
         let head = self.store.append(&debit)?;
-        let receipt = Receipt::issue(node, serial, Arc::clone(&event));
-        self.commit(event, charge, head);
-        Ok(receipt)
+        let other = charge.map(|charge| (Arc::clone(&event), charge));
+        self.commit(other, head);
+        Ok(Receipt::issue(node, serial, event))
     }
 
     /// Whether a debit of `event` would be refused.
@@ -350,24 +351,32 @@ impl<S> Ledger<S> {
         &self.store
     }
 
-    /// Prices and checks; changes nothing.
-    fn admit(&self, event: &Event) -> Result<Arc<Charge>, DebitError> {
+    /// Prices and checks; changes nothing. Gives the price, unless it is that of the last event.
+    fn admit(&self, event: &Event) -> Result<Option<Charge>, DebitError> {
         if self.length >= MAX_DEBITS {
             return Err(DebitError::TooManyDebits(self.header.node));
         }
-        let charge = match &self.last {
+        let node = self.header.node;
+        match &self.last {
             Some((last, charge)) if std::ptr::eq(&**last, event) || **last == *event => {
-                Arc::clone(charge)
+                self.gate.check(charge, event, node)?;
+                Ok(None)
             }
-            _ => self.gate.price(event, self.header.adjacency)?.into(),
-        };
-        self.gate.check(&charge, event, self.header.node)?;
-        Ok(charge)
+            _ => {
+                let charge = self.gate.price(event, self.header.adjacency)?;
+                self.gate.check(&charge, event, node)?;
+                Ok(Some(charge))
+            }
+        }
     }
 
-    fn commit(&mut self, event: Arc<Event>, charge: Arc<Charge>, hash: Hash) {
-        self.gate.apply(&charge);
-        self.last = Some((event, charge));
+    /// Takes the price of the last event, or of another, which is the last from now on.
+    fn commit(&mut self, other: Option<(Arc<Event>, Charge)>, hash: Hash) {
+        if other.is_some() {
+            self.last = other;
+        }
+        let (_, charge) = self.last.as_ref().expect("what has no price was the last before");
+        self.gate.apply(charge);
         self.head = hash;
         self.length += 1;
     }

@@ -217,15 +217,13 @@ impl FixedSizeSampler {
         if records != self.of {
             return Err(DrawError::OtherSize { of: self.of, records });
         }
-        let ours = matches!(unmasked(receipt), Event::FixedSizeSampled(sampled)
-            if sampled.probability == self.probability());
-        let id = stream_of(ours, receipt)?;
+        let id = self.stream_of(receipt)?;
         let drawn = Law::FixedSize(self.probability());
+        let mut stream = Stream::new(key, id);
         if self.size == 1 {
-            let one = one_below(key, id, self.of as u64) as usize;
+            let one = below(&mut stream, self.of as u64) as usize;
             return Ok(batch(Indices::One([one]), drawn, receipt));
         }
-        let mut stream = Stream::new(key, id);
         // Floyd: a uniform subset with one draw an element.
         let mut chosen = BTreeSet::new();
         for last in self.of - self.size..self.of {
@@ -237,6 +235,38 @@ impl FixedSizeSampler {
         Ok(batch(Indices::Some(chosen.into_iter().collect()), drawn, receipt))
     }
 }
+
+impl FixedSizeSampler {
+    fn stream_of(&self, receipt: &Receipt) -> Result<StreamId, DrawError> {
+        let ours = matches!(unmasked(receipt), Event::FixedSizeSampled(sampled)
+            if sampled.probability == self.probability());
+        stream_of(ours, receipt)
+    }
+
+    /// The same batch of one record, if it is one and the first word of its stream, which is given,
+    /// draws it: almost always.
+    fn draw_from(&self, first: u64, records: usize, receipt: &Receipt) -> Option<Batch> {
+        let one = kept(first, self.of as u64).filter(|_| self.size == 1 && records == self.of)?;
+        let drawn = Law::FixedSize(self.probability());
+        Some(batch(Indices::One([one as usize]), drawn, receipt))
+    }
+}
+
+/// A batch that is to be drawn.
+#[derive(Clone, Copy)]
+pub struct Draw<'a> {
+    /// How.
+    pub sampler: Sampler,
+    /// Of how many records.
+    pub records: usize,
+    /// What pays for it.
+    pub receipt: &'a Receipt,
+    /// Whose randomness.
+    pub key: &'a Key,
+}
+
+/// How many batches are drawn at a time.
+const TOGETHER: usize = 16;
 
 /// Any of the ways to draw a batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -271,6 +301,36 @@ impl Sampler {
         }
     }
 
+    /// Draws several batches, each as [`Sampler::draw`] would, and hands them over in order.
+    /// Batches of one record are drawn several at once.
+    pub fn draw_each(draws: &[Draw<'_>], mut take: impl FnMut(Result<Batch, DrawError>)) {
+        for draws in draws.chunks(TOGETHER) {
+            let Some(first) = draws.first() else { return };
+            // Where a stream is not known, that of the first stands in, and is not used.
+            let any = StreamId::new(Purpose::Sampling, 0, 0).expect("the first of the first");
+            let (mut of, mut words) = ([(first.key, any); TOGETHER], [0; TOGETHER]);
+            let mut known = [false; TOGETHER];
+            for (k, draw) in draws.iter().enumerate() {
+                let Self::FixedSize(sampler) = draw.sampler else { continue };
+                if let (1, Ok(id)) = (sampler.size, sampler.stream_of(draw.receipt)) {
+                    (of[k], known[k]) = ((draw.key, id), true);
+                }
+            }
+            if known.contains(&true) {
+                Stream::first_u64s(&of[..draws.len()], &mut words);
+            }
+            for (k, Draw { sampler, records, receipt, key }) in draws.iter().enumerate() {
+                let one = match sampler {
+                    Self::FixedSize(sampler) if known[k] => {
+                        sampler.draw_from(words[k], *records, receipt)
+                    }
+                    _ => None,
+                };
+                take(one.map_or_else(|| sampler.draw(*records, receipt, key), Ok));
+            }
+        }
+    }
+
     /// How many records a batch has on average: what a mean is divided by, since it is public.
     pub fn expected_size(&self, records: usize) -> f64 {
         match self {
@@ -302,13 +362,6 @@ fn stream_of(ours: bool, receipt: &Receipt) -> Result<StreamId, DrawError> {
 fn batch(indices: Indices, law: Law, receipt: &Receipt) -> Batch {
     let receipt = Some((receipt.node(), receipt.serial()));
     Batch { indices, drawn: Drawn { law, receipt } }
-}
-
-/// The first number that a stream gives by [`below`]. Almost always its first word is enough, for
-/// which the stream need not be opened.
-fn one_below(key: &Key, id: StreamId, bound: u64) -> u64 {
-    let first = Stream::first_u64(key, id);
-    kept(first, bound).unwrap_or_else(|| below(&mut Stream::new(key, id), bound))
 }
 
 /// A uniform number below `bound`, by rejection.
@@ -404,16 +457,41 @@ mod tests {
         assert_eq!(a, draw(&mut ledger()));
     }
 
-    /// A batch of one is what the open stream gives, also where its first words are rejected.
+    /// Batches that are drawn together are those that are drawn one by one, in any mixture.
     #[test]
-    fn one_record_is_drawn_as_several_are() {
-        let key = Key::from_seed(4);
-        for index in 0..200 {
-            let id = StreamId::new(Purpose::Sampling, 1, index).unwrap();
-            // Half of all words are rejected for the last bound.
-            for bound in [1, 7, 1 << 32, (1 << 63) + 1] {
-                let opened = below(&mut Stream::new(&key, id), bound);
-                assert_eq!(one_below(&key, id, bound), opened);
+    fn batches_are_drawn_together_as_they_are_alone() {
+        let mut ledgers: Vec<Ledger> = (0..40).map(|_| ledger()).collect();
+        let keys: Vec<Key> = (0..40).map(Key::from_seed).collect();
+        let poisson = PoissonSampler { probability: Probability::new(0.5).unwrap() };
+        // Almost a third of all words are rejected for the last bound, where there are so many
+        // records, which nobody reads.
+        let kinds = [
+            Sampler::FixedSize(FixedSizeSampler::new(1, 7).unwrap()),
+            Sampler::FixedSize(FixedSizeSampler::new(1, 3 << 61).unwrap()),
+            Sampler::FixedSize(FixedSizeSampler::new(2, 7).unwrap()),
+            Sampler::Poisson(poisson),
+            Sampler::Full,
+        ];
+        for round in 0..50 {
+            let of = |k: usize| kinds[if round % 2 == 0 { k % 5 } else { 1 }];
+            let debit = |(k, ledger): (usize, &mut Ledger)| {
+                let wrong = Event::NoOp.poisson_sampled(Probability::new(0.1).unwrap());
+                let event = if k == 7 { wrong } else { of(k).event(Event::NoOp) };
+                ledger.debit(event).unwrap()
+            };
+            let receipts: Vec<_> = ledgers.iter_mut().enumerate().map(debit).collect();
+            let draw = |(k, receipt)| {
+                let records = if of(k) == kinds[1] { 3 << 61 } else { 7 };
+                Draw { sampler: of(k), records, receipt, key: &keys[k] }
+            };
+            let draws: Vec<Draw<'_>> = receipts.iter().enumerate().map(draw).collect();
+            let mut together = Vec::new();
+            Sampler::draw_each(&draws, |batch| together.push(batch));
+            assert_eq!(together.len(), draws.len());
+            for (together, Draw { sampler, records, receipt, key }) in together.iter().zip(&draws) {
+                let alone = sampler.draw(*records, receipt, key);
+                let parts = |batch: &Batch| (batch.indices().to_vec(), batch.drawn());
+                assert_eq!(together.as_ref().map(parts), alone.as_ref().map(parts));
             }
         }
     }

@@ -14,14 +14,18 @@ pub(crate) fn start<R: Real>(at: &[R]) -> Released<Vec<R>> {
 }
 
 /// A question's point, in the memory of an earlier answer if there is one.
+#[inline(always)]
 pub(crate) fn point<R: Real>(
     memory: Option<Released<Vec<R>>>,
-    values: impl Iterator<Item = R>,
+    values: impl ExactSizeIterator<Item = R>,
 ) -> Released<Vec<R>> {
     let mut at = memory.unwrap_or_else(|| start(&[]));
-    at.update(|at| {
-        at.clear();
-        at.extend(values);
-    });
+    at.update(
+        #[inline(always)]
+        |at| {
+            at.resize(values.len(), R::ZERO);
+            at.iter_mut().zip(values).for_each(|(at, value)| *at = value);
+        },
+    );
     at
 }

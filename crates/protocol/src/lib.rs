@@ -79,7 +79,7 @@ pub use priv_sgp::PrivSgp;
 pub use push_sum::PushSum;
 pub use q_dpsgd::QDpsgd;
 pub use q_dpsgd2::QDpsgd2;
-pub use question::{Answer, Question};
+pub use question::{Answer, Exchange, Question};
 pub use running_sum::RunningSum;
 pub use sdm::Sdm;
 pub use sparse_push_sum::SparsePushSum;

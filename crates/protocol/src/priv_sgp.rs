@@ -32,7 +32,8 @@ pub struct PrivSgp<R> {
     state: Released<Vec<R>>,
     /// The last answer, whose memory is for the next question.
     memory: Option<Released<Vec<R>>>,
-    /// How far the last answer moves the state, if that is left to the pass that sends.
+    /// How far the last answer moves the state, if that is left to the pass that sends. With
+    /// variance reduction the mean moves then as well.
     step: Option<R>,
     descent: Descent<R>,
     reduction: Option<Reduction<R>>,
@@ -66,24 +67,11 @@ impl<R: Real> PrivSgp<R> {
 }
 
 impl<R: Real> Reduction<R> {
-    /// Moves the state against the mean of before and the sum, by so much each, and the mean with
-    /// the sum: one pass over all three.
-    fn step(
-        &mut self,
-        state: &mut Released<Vec<R>>,
-        by_mean: R,
-        by_sum: R,
-        sum: &Released<Vec<R>>,
-    ) {
+    /// Moves the mean with a sum.
+    fn take(&mut self, sum: &Released<Vec<R>>) {
         let one = R::from_f64(self.share);
-        let mean = &mut self.mean;
-        state.update(|state| {
-            mean.update(|mean| {
-                for ((x, mean), sum) in state.iter_mut().zip(mean).zip(sum.get()) {
-                    *x = (*x - by_mean * *mean) - by_sum * *sum;
-                    *mean += one * *sum;
-                }
-            });
+        self.mean.update(|mean| {
+            mean.iter_mut().zip(sum.get()).for_each(|(mean, sum)| *mean += one * *sum);
         });
     }
 }
@@ -99,6 +87,7 @@ impl<R: Real> Synchronous<R> for PrivSgp<R> {
         Shape::dense(self.state.get().len())
     }
 
+    #[inline(always)]
     fn ask(&mut self, round: u64) -> Option<Question<R>> {
         if round >= self.descent.steps.rounds {
             return None;
@@ -112,36 +101,52 @@ impl<R: Real> Synchronous<R> for PrivSgp<R> {
         })
     }
 
+    #[inline(always)]
     fn answer(&mut self, round: u64, answer: Answer<R>) {
         let Self { state, memory, step, descent, reduction } = self;
         let share = 1.0 / descent.steps.divisor;
         *memory = answer.released();
         match (&*memory, reduction) {
             (None, _) => descent.take(round, state, &[]),
-            (Some(_), None) if descent.steps.momentum == 0.0 => {
+            (Some(_), _) if descent.steps.momentum == 0.0 => {
                 *step = Some(R::from_f64(descent.steps.size.at(round) * share));
             }
             (Some(sum), None) => descent.take(round, state, &[(share, sum)]),
-            (Some(sum), Some(reduction)) if descent.steps.momentum == 0.0 => {
-                let size = descent.steps.size.at(round);
-                reduction.step(state, R::from_f64(size), R::from_f64(size * share), sum);
-            }
             (Some(sum), Some(reduction)) => {
                 // The step uses the mean of before.
                 descent.take(round, state, &[(1.0, &reduction.mean), (share, sum)]);
-                reduction.step(state, R::ZERO, R::ZERO, sum);
+                reduction.take(sum);
             }
         }
     }
 
     #[inline(always)]
-    fn send(&mut self, _round: u64, around: &Neighbourhood<'_>, slot: &mut Slot<'_, R>) {
+    fn send(&mut self, round: u64, around: &Neighbourhood<'_>, slot: &mut Slot<'_, R>) {
         let share = R::from_f64(around.share());
-        if let (Some(size), Some(sum)) = (self.step.take(), &self.memory) {
-            return slot.step_and_send(&mut self.state, size, sum, share);
-        }
-        self.state.update(|state| state.iter_mut().for_each(|v| *v *= share));
-        slot.send(&self.state);
+        let Self { state, memory, step, descent, reduction } = self;
+        let (Some(by_sum), Some(sum)) = (step.take(), &*memory) else {
+            return slot.scale_and_send(state, share);
+        };
+        let Some(Reduction { mean, share: part }) = reduction else {
+            let moves = sum.get().iter().map(|sum| move |x| x - by_sum * *sum);
+            return slot.move_and_send(state, moves, share);
+        };
+        // Against the mean of before and the sum; the mean moves with the sum.
+        let by_mean = R::from_f64(descent.steps.size.at(round));
+        let one = R::from_f64(*part);
+        mean.update(
+            #[inline(always)]
+            |mean| {
+                let moves = mean.iter_mut().zip(sum.get()).map(|(mean, sum)| {
+                    move |x| {
+                        let moved = (x - by_mean * *mean) - by_sum * *sum;
+                        *mean += one * *sum;
+                        moved
+                    }
+                });
+                slot.move_and_send(state, moves, share);
+            },
+        );
     }
 
     #[inline(always)]
@@ -150,6 +155,10 @@ impl<R: Real> Synchronous<R> for PrivSgp<R> {
         L: Iterator<Item = (NodeId, Letter<'a, R>)>,
     {
         take_in(&mut self.state, letters);
+    }
+
+    fn spare(&mut self) -> Option<&mut Option<Released<Vec<R>>>> {
+        Some(&mut self.memory)
     }
 
     fn estimate(&self, out: &mut [R]) {

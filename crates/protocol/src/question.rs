@@ -95,3 +95,40 @@ impl<R: Real> Answer<R> {
         }
     }
 }
+
+/// What goes between a node and its oracle in a round: a question, in whose place its answer comes.
+/// Drivers of many nodes hand several of them over at a time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Exchange<R> {
+    /// Nothing was asked.
+    #[default]
+    Nothing,
+    /// Asked, and not answered yet.
+    Asked(Question<R>),
+    /// Answered.
+    Answered(Answer<R>),
+}
+
+impl<R> Exchange<R> {
+    /// The question, if it is not answered yet; nothing is in its place then.
+    pub fn take_question(&mut self) -> Option<Question<R>> {
+        match std::mem::take(self) {
+            Self::Asked(question) => Some(question),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+
+    /// The answer, if there is one; nothing is in its place then.
+    pub fn take_answer(&mut self) -> Option<Answer<R>> {
+        match std::mem::take(self) {
+            Self::Answered(answer) => Some(answer),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! An algorithm in rounds.
 
 use undertone_graph::NodeId;
+use undertone_privacy::release::Released;
 use undertone_real::Real;
 
 use crate::carried::Carried;
@@ -55,6 +56,12 @@ pub trait Synchronous<R: Real> {
     fn receive<'a, L>(&mut self, round: u64, around: &Neighbourhood<'_>, letters: L)
     where
         L: Iterator<Item = (NodeId, Letter<'a, R>)>;
+
+    /// Where it keeps the memory of its next question between sending and asking, if it has such a
+    /// place: a driver of many nodes lets them share what is in it, which is then near.
+    fn spare(&mut self) -> Option<&mut Option<Released<Vec<R>>>> {
+        None
+    }
 
     /// The node's present estimate of the result.
     fn estimate(&self, out: &mut [R]);

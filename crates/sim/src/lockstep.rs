@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex, RwLock};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use undertone_protocol::{
-    Answer, Mail, MailPart, Question, Synchronous, TopologyError, Wiring, Wirings,
+    Answer, Exchange, Mail, MailPart, Question, Synchronous, TopologyError, Wiring, Wirings,
 };
 use undertone_real::Real;
 
 use self::meeting::{Claims, Meeting};
 use self::opening::{Asking, Opening, Silence};
-use self::passes::{Hear, Pass, Send as Sending};
+use self::passes::{Desk, Hear, Pass, Send as Sending, Turn};
 
 /// What was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,13 +99,16 @@ where
         self.drive(rounds, wiring, wirings, size, &Silence)
     }
 
-    /// Asks, sends and hears for some rounds. After an error the nodes are of no use any more.
+    /// Asks, sends and hears for some rounds. What some nodes ask goes to their oracles together;
+    /// `answer` puts answers in the place of all questions, or says why the first that has none
+    /// has none ([`one_by_one`] for oracles that know nothing of each other). After an error the
+    /// nodes are of no use any more.
     pub fn advance_asking<O, E>(
         &mut self,
         rounds: u64,
         wirings: &mut Wirings,
         oracles: &mut [O],
-        answer: impl Fn(&mut O, Question<R>) -> Result<Answer<R>, E> + Sync,
+        answer: impl Fn(&mut [O], &mut [Exchange<R>]) -> Result<(), E> + Sync,
     ) -> Result<(), Halt<E>>
     where
         O: Send,
@@ -134,7 +137,7 @@ where
         wiring: Arc<Wiring>,
         wirings: &mut Wirings,
         size: usize,
-        opening: &dyn Opening<P, R>,
+        opening: &dyn Opening<R>,
     ) -> Result<(), TopologyError> {
         let threads = self.threads(&wiring);
         let nodes: Vec<_> = self.nodes.chunks_mut(size).map(Mutex::new).collect();
@@ -187,6 +190,20 @@ where
     }
 }
 
+/// Asks oracles one after the other, as [`Lockstep::advance_asking`] wants it.
+pub fn one_by_one<O, R, E>(
+    answer: impl Fn(&mut O, Question<R>) -> Result<Answer<R>, E>,
+) -> impl Fn(&mut [O], &mut [Exchange<R>]) -> Result<(), E> {
+    move |oracles, exchanges| {
+        for (oracle, exchange) in oracles.iter_mut().zip(exchanges) {
+            if let Some(question) = exchange.take_question() {
+                *exchange = Exchange::Answered(answer(oracle, question)?);
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Why rounds came to an end before their time.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Halt<E> {
@@ -215,7 +232,7 @@ const LEAST_PIECE: usize = 16;
 struct Crew<'a, P, R> {
     nodes: Vec<Mutex<&'a mut [P]>>,
     /// What nodes do before they send.
-    opening: &'a dyn Opening<P, R>,
+    opening: &'a dyn Opening<R>,
     /// Whether one of them could not.
     failed: AtomicBool,
     /// Rounds take turns.
@@ -252,6 +269,7 @@ where
         let _attendance = self.meeting.attend();
         let arch = pulp::Arch::new();
         let (mut traffic, mut round) = (Traffic::default(), self.start);
+        let mut desk = Desk::default();
         // The graph of the round that was sent and not heard yet.
         let mut sent = None;
         for phase in 0..=self.rounds {
@@ -269,7 +287,8 @@ where
             });
             for piece in self.claims.in_turn(thread, self.threads) {
                 if self.claims.take(piece, phase + 1) {
-                    let part = self.hear_and_send(arch, piece, hear, next.as_deref(), phase);
+                    let next = next.as_deref();
+                    let part = self.hear_and_send(arch, piece, hear, next, phase, &mut desk);
                     traffic.messages += part.messages;
                     traffic.bytes += part.bytes;
                 }
@@ -292,7 +311,7 @@ where
     }
 
     /// Each node of a piece hears what was sent, does what comes first in the next round and sends,
-    /// before the next node does.
+    /// before others do.
     fn hear_and_send(
         &self,
         arch: pulp::Arch,
@@ -300,35 +319,46 @@ where
         hear: Option<Hear<'_, R>>,
         next: Option<&Wiring>,
         phase: u64,
+        desk: &mut Desk<R>,
     ) -> Traffic {
         let nodes = &mut **self.nodes[piece].lock().expect(UNBROKEN);
         let first = piece << self.shift;
         let Some(wiring) = next else {
-            return arch.dispatch(Pass { nodes, first, hear, send: None });
+            return arch.dispatch(Pass { nodes, first, hear, desk: None, send: None });
         };
         let (round, part) = (self.start + phase, &self.mail[turn(phase)][piece]);
         let part = &mut *part.write().expect(UNBROKEN);
-        let Some(mut opening) = self.opening.of_piece(piece, round) else {
+        let Some(mut answering) = self.opening.of_piece(piece) else {
             let send = Some(Sending { part, offset: 0, wiring, round });
-            return arch.dispatch(Pass { nodes, first, hear, send });
+            return arch.dispatch(Pass { nodes, first, hear, desk: None, send });
         };
         let mut traffic = Traffic::default();
-        for (offset, node) in nodes.chunks_mut(1).enumerate() {
+        let together = together(nodes[0].shape().width * size_of::<R>());
+        for (k, nodes) in nodes.chunks_mut(together).enumerate() {
+            let (offset, count) = (k * together, nodes.len());
             let first = first + offset;
-            if hear.is_some() {
-                arch.dispatch(Pass { nodes: node, first, hear, send: None });
-            }
-            if !opening(offset, &mut node[0]) {
+            let ask = Some((Turn::Ask(round), &mut *desk));
+            arch.dispatch(Pass { nodes: &mut *nodes, first, hear, desk: ask, send: None });
+            if !answering(offset..offset + count, &mut desk.exchanges) {
                 self.failed.store(true, Ordering::Release);
                 return traffic;
             }
+            let answer = Some((Turn::Answer(round), &mut *desk));
             let send = Some(Sending { part, offset, wiring, round });
-            let sent = arch.dispatch(Pass { nodes: node, first, hear: None, send });
+            let sent = arch.dispatch(Pass { nodes, first, hear: None, desk: answer, send });
             traffic.messages += sent.messages;
             traffic.bytes += sent.bytes;
         }
         traffic
     }
+}
+
+/// How many nodes ask at a time, given the bytes of a state: as many as stay in a core's first
+/// cache with what they ask, so that oracles can ask for all their records before they need one.
+fn together(bytes: usize) -> usize {
+    const NEAR: usize = 1 << 13;
+    const MOST: usize = 16;
+    (NEAR / bytes.max(1)).clamp(1, MOST)
 }
 
 /// Whose turn it is of two.

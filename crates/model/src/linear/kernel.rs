@@ -65,7 +65,11 @@ impl<R: Real> pulp::WithSimd for Sum<'_, R> {
             self.block::<BLOCK>(first, BLOCK);
         }
         for first in (whole..self.batch.len()).step_by(GROUP) {
-            self.block::<GROUP>(first, GROUP.min(self.batch.len() - first));
+            match self.batch.len() - first {
+                // Many nodes learn from one record at a time.
+                1 => self.block::<1>(first, 1),
+                rest => self.block::<GROUP>(first, rest.min(GROUP)),
+            }
         }
         self.tail.write(&mut self.out[..self.model.width]);
         self.clipped
@@ -73,7 +77,7 @@ impl<R: Real> pulp::WithSimd for Sum<'_, R> {
 }
 
 impl<R: Real> Sum<'_, R> {
-    /// The first `count` of `N` records: a block, or a group if there are not as many.
+    /// The first `count` of `N` records: a block, or a group if there are not as many, or one.
     #[inline(always)]
     fn block<const N: usize>(&mut self, first: usize, count: usize) {
         let width = self.model.width;
@@ -88,6 +92,9 @@ impl<R: Real> Sum<'_, R> {
             *row = &self.values[record * width..][..width];
             signs[i] = self.targets[record].to_f64();
             norms[i] = self.model.with_one(self.norms[record]);
+        }
+        if N == 1 {
+            dots[0] = partial_dot(rows[0], x, &self.tail);
         }
         let (groups, _) = rows.as_chunks::<GROUP>();
         for (dots, rows) in dots.as_chunks_mut::<GROUP>().0.iter_mut().zip(groups) {
@@ -186,6 +193,24 @@ fn partial_dots<R: Real>(rows: &[&[R]; GROUP], x: &[R], tail: &Tail<R>) -> [[R; 
     dots
 }
 
+/// The same of one row.
+#[inline(always)]
+fn partial_dot<R: Real>(row: &[R], x: &[R], tail: &Tail<R>) -> [R; LANES] {
+    let mut dot = [R::ZERO; LANES];
+    for (x, row) in x.as_chunks::<LANES>().0.iter().zip(row.as_chunks::<LANES>().0) {
+        for l in 0..LANES {
+            dot[l] = row[l].mul_add(x[l], dot[l]);
+        }
+    }
+    if tail.count > 0 {
+        let row = window(row);
+        for l in 0..LANES {
+            dot[l] = row[l].mul_add(tail.x[l], dot[l]);
+        }
+    }
+    dot
+}
+
 /// In double precision, where single precision overflows.
 #[cold]
 #[inline(never)]
@@ -282,7 +307,7 @@ mod tests {
     #[test]
     fn the_width_of_vectors_does_not_matter() {
         fn compare<R: Real>() {
-            for (width, records) in [(1, 3), (15, 20), (16, 16), (105, 37), (200, 5)] {
+            for (width, records) in [(1, 3), (15, 20), (16, 16), (105, 37), (105, 1), (200, 5)] {
                 let model = &Linear::new(width, true, Loss::Logistic);
                 let data = Dataset::<R>::new(laws::features(records, width, 1), Targets::None);
                 let data = data.unwrap();
@@ -309,6 +334,34 @@ mod tests {
                 };
                 assert_eq!(clipped, plain.with_simd(pulp::Scalar::new()));
                 assert!(vectors == scalars, "{width}");
+            }
+        }
+        compare::<f32>();
+        compare::<f64>();
+    }
+    /// One record alone has the bits that it has among others that add nothing.
+    #[test]
+    fn a_record_alone_contributes_as_among_others() {
+        fn compare<R: Real>() {
+            for width in [1, 15, 16, 40, 105] {
+                let (model, records) = (&Linear::new(width, true, Loss::Logistic), 5);
+                let Features::Dense { mut values, .. } = laws::features::<R>(records, width, 1)
+                else {
+                    unreachable!()
+                };
+                // All but the first are not finite, so that they are left out.
+                values[width..].fill(R::from_f64(f64::NAN));
+                let features = Features::Dense { width, values };
+                let data = Dataset::new(features, laws::signs(records, 2)).unwrap();
+                let x = &laws::point(model, 3);
+                let [mut alone, mut among] = [(); 2].map(|()| vec![R::ZERO; width + 1]);
+                let Targets::Sign(targets) = data.targets() else { unreachable!() };
+                let Features::Dense { values, .. } = data.features() else { unreachable!() };
+                let first = Batch::of(&data, &[0]);
+                sum(model, x, first, values, targets, 0.7, None, &mut alone);
+                let of = &[0, 1, 2, 3];
+                sum(model, x, Batch::of(&data, of), values, targets, 0.7, None, &mut among);
+                assert!(alone == among && alone.iter().any(|v| *v != R::ZERO), "{width}");
             }
         }
         compare::<f32>();

@@ -10,7 +10,7 @@ use undertone_privacy::ledger::Receipt;
 use undertone_privacy::mechanism::{Exposure, GaussianMechanism, Masked, MaskedGaussian};
 use undertone_privacy::noise::Key;
 use undertone_privacy::release::{ClippedSum, Released};
-use undertone_privacy::sampler::{Drawn, Sampler};
+use undertone_privacy::sampler::{self, Drawn, Sampler};
 use undertone_privacy::units::{ClipNorm, OutOfRange, Probability, Sensitivity};
 use undertone_protocol::{Answer, PublicBits};
 use undertone_real::Real;
@@ -28,13 +28,25 @@ pub struct PrivateGradients<R: Real> {
     data: Dataset<R>,
     clip: ClipNorm,
     kind: Kind<R>,
-    /// Round by round, over and over; rounds without a batch have none.
-    schedule: Vec<Option<Drawing>>,
+    schedule: Schedule,
     /// The event of the first round that has a batch.
     first: Arc<Event>,
+    workspace: Workspace<R>,
+}
+
+/// Memory that is used again and again.
+#[derive(Default)]
+pub(crate) struct Workspace<R> {
     scratch: Scratch<R>,
-    /// Memory for the next sum.
+    /// For the next sum.
     sum: Vec<R>,
+}
+
+impl<R> Workspace<R> {
+    /// Takes the memory of a question for the next answer.
+    pub(crate) fn reuse(&mut self, memory: Vec<R>) {
+        self.sum = memory;
+    }
 }
 
 /// Why gradients cannot be remembered.
@@ -61,6 +73,38 @@ struct Drawing {
     sampler: Sampler,
     noise: Noise,
     event: Arc<Event>,
+}
+
+/// How batches are drawn round by round, over and over; rounds without a batch have none.
+enum Schedule {
+    /// Always in the same way: it is at hand, where others would have to be looked up.
+    Always([Option<Drawing>; 1]),
+    Rounds(Vec<Option<Drawing>>),
+}
+
+impl Schedule {
+    fn rounds(&self) -> &[Option<Drawing>] {
+        match self {
+            Self::Always(one) => one,
+            Self::Rounds(rounds) => rounds,
+        }
+    }
+
+    fn rounds_mut(&mut self) -> &mut [Option<Drawing>] {
+        match self {
+            Self::Always(one) => one,
+            Self::Rounds(rounds) => rounds,
+        }
+    }
+
+    fn in_round(&self, round: u64) -> Option<&Drawing> {
+        match self {
+            Self::Always([one]) => one.as_ref(),
+            Self::Rounds(rounds) => {
+                rounds.get((round % rounds.len().max(1) as u64) as usize)?.as_ref()
+            }
+        }
+    }
 }
 
 /// What is answered.
@@ -112,10 +156,12 @@ impl<R: Real> PrivateGradients<R> {
             data,
             clip,
             kind: Kind::Gradients,
-            schedule: schedule.iter().map(unpriced).collect(),
+            schedule: match schedule {
+                [one] => Schedule::Always([unpriced(one)]),
+                rounds => Schedule::Rounds(rounds.iter().map(unpriced).collect()),
+            },
             first: Arc::new(Event::NoOp),
-            scratch: Scratch::default(),
-            sum: Vec::new(),
+            workspace: Workspace::default(),
         };
         gradients.price();
         gradients
@@ -139,7 +185,7 @@ impl<R: Real> PrivateGradients<R> {
         let told = |drawing: &Drawing| {
             matches!((drawing.sampler, drawing.noise), (Sampler::FixedSize(_), Noise::Gaussian(_)))
         };
-        if self.schedule.iter().flatten().any(told) {
+        if self.schedule.rounds().iter().flatten().any(told) {
             return Err(TableError::FixedSize);
         }
         self.kind = Kind::Differences(Table::new(&*self.objective, self.data.records()));
@@ -178,7 +224,7 @@ impl<R: Real> PrivateGradients<R> {
     /// Paper 003, algorithm 1; theory 7.2.
     pub fn printed(mut self) -> Result<Self, TableError> {
         let records = self.data.records();
-        for drawing in self.schedule.iter().flatten() {
+        for drawing in self.schedule.rounds().iter().flatten() {
             if let Noise::Gaussian(sigma) = drawing.noise {
                 printed::mechanism(&drawing.sampler, records, self.clip, sigma)?;
             }
@@ -194,7 +240,7 @@ impl<R: Real> PrivateGradients<R> {
     ///
     /// See [`AdaptiveClip`].
     pub fn adaptive(mut self, clip: AdaptiveClip) -> Result<Self, OutOfRange> {
-        for drawing in self.schedule.iter().flatten() {
+        for drawing in self.schedule.rounds().iter().flatten() {
             if let Noise::Gaussian(sigma) = drawing.noise {
                 clip.mechanism(sigma)?;
             }
@@ -222,9 +268,10 @@ impl<R: Real> PrivateGradients<R> {
 
     /// All of so many rounds, as it has to be planned.
     pub fn plan(&self, rounds: u64) -> Event {
-        let length = self.schedule.len().max(1) as u64;
+        let schedule = self.schedule.rounds();
+        let length = schedule.len().max(1) as u64;
         let times = |k: u64| rounds / length + u64::from(k < rounds % length);
-        let parts = (0..).zip(&self.schedule).filter_map(|(k, drawing)| {
+        let parts = (0..).zip(schedule).filter_map(|(k, drawing)| {
             let event = &drawing.as_ref()?.event;
             Some(Event::clone(event).repeated(times(k)))
         });
@@ -246,11 +293,30 @@ impl<R: Real> PrivateGradients<R> {
         }
     }
 
-    /// Computes and releases the answer of a round.
+    /// The law of a round's batch and the number of records it is drawn from. None if the batch is
+    /// drawn with what is computed from it.
+    pub(crate) fn law(&self, round: u64) -> Option<(Sampler, usize)> {
+        let drawing = match self.kind {
+            Kind::Printed(_) | Kind::Adaptive(_) => None,
+            Kind::Differences(_) | Kind::Gradients | Kind::Masked(_) => self.in_round(round),
+        };
+        let drawing = drawing.filter(|drawing| matches!(drawing.noise, Noise::Gaussian(_)))?;
+        Some((drawing.sampler, self.data.records()))
+    }
+
+    /// Asks for the records of a batch: they may be far, and whoever answers for many nodes has
+    /// others to look after until they come.
+    pub(crate) fn fetch(&self, batch: &sampler::Batch) {
+        Batch::of(&self.data, batch.indices()).fetch();
+    }
+
+    /// Computes and releases the answer of a round, from a batch that was drawn by its law if it
+    /// has one.
     pub(crate) fn release(
         &mut self,
         round: u64,
         at: &[R],
+        batch: Option<sampler::Batch>,
         receipt: Receipt,
         key: &Key,
     ) -> Result<Answer<R>, OracleError> {
@@ -263,17 +329,14 @@ impl<R: Real> PrivateGradients<R> {
         if let Kind::Adaptive(clip) = self.kind {
             return self.release_adaptive(at, clip, (sampler, noise), receipt, key);
         }
-        let sensitivity = self.sensitivity();
-        let secret = match noise {
-            Noise::Exposed => {
+        let secret = match batch {
+            Some(batch) => self.secret(at, batch.indices(), batch.drawn()).0,
+            None => {
                 let batch = exposed::draw(&sampler, self.data.records(), &receipt, key);
                 self.secret(at, &batch, Drawn::full()).0
             }
-            Noise::Gaussian(_) => {
-                let batch = sampler.draw(self.data.records(), &receipt, key)?;
-                self.secret(at, batch.indices(), batch.drawn()).0
-            }
         };
+        let sensitivity = self.sensitivity();
         if let Kind::Masked(transmit) = self.kind {
             return Ok(Answer::Masked(match noise {
                 Noise::Exposed => {
@@ -289,14 +352,14 @@ impl<R: Real> PrivateGradients<R> {
         Ok(Answer::Released(noise.release(secret, sensitivity, receipt, key)?))
     }
 
-    /// Takes the memory of a question for the next answer.
-    pub(crate) fn reuse(&mut self, memory: Vec<R>) {
-        self.sum = memory;
+    /// What it computes with, and the memory of the next answer. Nothing secret is in it between
+    /// two answers that anybody could read: oracles of one process pass it on to each other.
+    pub(crate) fn workspace(&mut self) -> &mut Workspace<R> {
+        &mut self.workspace
     }
 
     fn in_round(&self, round: u64) -> Option<&Drawing> {
-        let length = self.schedule.len().max(1) as u64;
-        self.schedule.get((round % length) as usize)?.as_ref()
+        self.schedule.in_round(round)
     }
 
     /// What one record contributes at most.
@@ -320,7 +383,7 @@ impl<R: Real> PrivateGradients<R> {
             Kind::Masked(transmit) => Some(*transmit),
             _ => None,
         };
-        for Drawing { sampler, noise, event } in self.schedule.iter_mut().flatten() {
+        for Drawing { sampler, noise, event } in self.schedule.rounds_mut().iter_mut().flatten() {
             *event = Arc::new(match (&self.kind, *noise) {
                 (Kind::Printed(_), Noise::Gaussian(sigma)) => {
                     let mechanism = printed::mechanism(sampler, records, self.clip, sigma);
@@ -333,7 +396,7 @@ impl<R: Real> PrivateGradients<R> {
                 _ => sum_event(sampler, *noise, sensitivity, transmit),
             });
         }
-        let first = self.schedule.iter().flatten().next();
+        let first = self.schedule.rounds().iter().flatten().next();
         self.first =
             first.map_or_else(|| Arc::new(Event::NoOp), |drawing| Arc::clone(&drawing.event));
     }
@@ -342,7 +405,7 @@ impl<R: Real> PrivateGradients<R> {
     /// shortened.
     fn secret(&mut self, at: &[R], batch: &[usize], drawn: Drawn) -> (ClippedSum<R>, u64) {
         let mut sum = self.memory();
-        let (clip, scratch) = (self.clip.get(), &mut self.scratch);
+        let (clip, scratch) = (self.clip.get(), &mut self.workspace.scratch);
         let chosen = Batch::of(&self.data, batch);
         let clipped = match &mut self.kind {
             Kind::Differences(table) => {
@@ -356,7 +419,7 @@ impl<R: Real> PrivateGradients<R> {
 
     /// That of the last question, as long as a gradient.
     fn memory(&mut self) -> Vec<R> {
-        let mut sum = std::mem::take(&mut self.sum);
+        let mut sum = std::mem::take(&mut self.workspace.sum);
         sum.resize(self.objective.dimension(), R::ZERO);
         sum
     }

@@ -19,7 +19,8 @@ use undertone_privacy::units::{
     Adjacency, ClipNorm, Delta, Epsilon, Order, Probability, Scale, Unit,
 };
 use undertone_protocol::{
-    Answer, Domain, Mail, PrivSgp, Question, StepSize, Steps, Synchronous, Topology, TwoStage,
+    Answer, Domain, Exchange, Mail, PrivSgp, Question, StepSize, Steps, Synchronous, Topology,
+    TwoStage,
 };
 use undertone_real::Real;
 
@@ -441,6 +442,53 @@ fn priv_sgp_has_the_price_of_the_theory() {
 }
 
 /// Theory 8 for any objective: the vector of mean estimation, with a wide clip norm.
+/// Invariant I4 for oracles that are asked together: batches, noise, refusals and errors are those
+/// of oracles that are asked one after the other.
+#[test]
+fn oracles_that_are_asked_together_answer_as_they_would_alone() {
+    let one = Sampler::FixedSize(FixedSizeSampler::new(1, 4).unwrap());
+    let oracle = |k: usize| {
+        let data = dataset(2, &[1.0, 0.0, 0.0, 2.0, -3.0, 0.5, 0.1, 0.1].map(|v| v + k as f64));
+        let sampler = if k % 3 == 1 { poisson(0.5) } else { one };
+        let noise = if k % 5 == 3 { Noise::Exposed } else { gaussian(0.5) };
+        let gradients = PrivateGradients::new(distances(2), data, sampler, clip(1.0), noise);
+        // Every seventh node has budget for two rounds only.
+        let plan = gradients.plan(if k % 7 == 6 { 2 } else { 4 });
+        exposed(Private::Gradients(gradients), plan, k as u64)
+    };
+    let [mut alone, mut together] = [(); 2].map(|()| (0..40).map(oracle).collect::<Vec<_>>());
+    let asked = |k: usize, round| gradient_at(round, &[0.1 * k as f64, 0.5]);
+    for round in 0..4 {
+        let ask = |k| match k % 11 {
+            10 => Exchange::Nothing,
+            _ => Exchange::Asked(asked(k, round)),
+        };
+        let mut exchanges: Vec<_> = (0..40).map(ask).collect();
+        Oracle::answer_all(&mut together, &mut exchanges).unwrap();
+        for (k, (alone, exchange)) in alone.iter_mut().zip(&exchanges).enumerate() {
+            match exchange {
+                Exchange::Nothing => assert_eq!(k % 11, 10),
+                Exchange::Asked(_) => panic!("not answered"),
+                Exchange::Answered(answer) => {
+                    assert_eq!(*answer, alone.answer(asked(k, round)).unwrap());
+                    assert_eq!(*answer == Answer::Refused, k % 7 == 6 && round >= 2);
+                }
+            }
+        }
+    }
+    for (alone, together) in alone.iter().zip(&together) {
+        assert_eq!(alone.ledger(), together.ledger());
+    }
+    // The first that has no answer is named; those before it are answered, those behind it not
+    // charged.
+    let mut oracles: Vec<_> = (0..3).map(oracle).collect();
+    let mut exchanges = [asked(0, 0), Question::Vector, asked(2, 0)].map(Exchange::Asked);
+    let error = Oracle::answer_all(&mut oracles, &mut exchanges).unwrap_err();
+    assert!(matches!(error, OracleError::OtherData { .. }), "{error}");
+    assert!(matches!(exchanges[0], Exchange::Answered(Answer::Released(_))));
+    assert_eq!((oracles[0].ledger().len(), oracles[2].ledger().len()), (1, 0));
+}
+
 #[test]
 fn a_projected_step_of_any_objective_has_the_value_of_the_theory() {
     let ask = |domain: Domain, norm: f64| {

@@ -16,9 +16,6 @@ pub(super) const WORDS: usize = 16;
 const SIGMA: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
 /// Writes word `w` of block `first + l` to `words[w][l]`.
-///
-/// One plain loop over the blocks: inlined under [`pulp::Arch::dispatch`], the compiler turns it
-/// into vectors of whatever width the processor has.
 #[inline(always)]
 pub(super) fn blocks<const ROUNDS: usize, const L: usize>(
     key: &[u32; 8],
@@ -26,32 +23,48 @@ pub(super) fn blocks<const ROUNDS: usize, const L: usize>(
     first: u64,
     words: &mut [[u32; L]; WORDS],
 ) {
-    const { assert!(ROUNDS.is_multiple_of(2) && ROUNDS <= 20) };
-    // Apart, so that the loop below holds 32-bit numbers only and keeps its vectors full.
+    // Apart, so that the loop over blocks holds 32-bit numbers only and keeps its vectors full.
     let mut low = [0_u32; L];
     let mut high = [0_u32; L];
     for (l, (low, high)) in low.iter_mut().zip(&mut high).enumerate() {
         let counter = first.wrapping_add(l as u64);
         (*low, *high) = (counter as u32, (counter >> 32) as u32);
     }
+    let stream = [stream as u32, (stream >> 32) as u32];
+    scramble::<ROUNDS, L>(words, |l| (*key, [low[l], high[l]], stream));
+}
+
+/// Writes word `w` of the first block of stream `l`, which has a key of its own, to `words[w][l]`.
+/// Keys and numbers of streams are given word by word.
+#[inline(always)]
+pub(super) fn first_blocks<const ROUNDS: usize, const L: usize>(
+    keys: [[u32; L]; 8],
+    streams: [[u32; L]; 2],
+    words: &mut [[u32; L]; WORDS],
+) {
+    let [a, b, c, d, e, f, g, h] = keys;
+    let [low, high] = streams;
+    scramble::<ROUNDS, L>(words, |l| {
+        let key = [a[l], b[l], c[l], d[l], e[l], f[l], g[l], h[l]];
+        (key, [0; 2], [low[l], high[l]])
+    });
+}
+
+/// Writes block `l` of a key, a counter and a number of a stream to `words[..][l]`.
+///
+/// One plain loop over the blocks: inlined under [`pulp::Arch::dispatch`], the compiler turns it
+/// into vectors of whatever width the processor has.
+#[inline(always)]
+fn scramble<const ROUNDS: usize, const L: usize>(
+    words: &mut [[u32; L]; WORDS],
+    of: impl Fn(usize) -> ([u32; 8], [u32; 2], [u32; 2]),
+) {
+    const { assert!(ROUNDS.is_multiple_of(2) && ROUNDS <= 20) };
     for l in 0..L {
+        let (key, counter, stream) = of(l);
         let start = [
-            SIGMA[0],
-            SIGMA[1],
-            SIGMA[2],
-            SIGMA[3],
-            key[0],
-            key[1],
-            key[2],
-            key[3],
-            key[4],
-            key[5],
-            key[6],
-            key[7],
-            low[l],
-            high[l],
-            stream as u32,
-            (stream >> 32) as u32,
+            SIGMA[0], SIGMA[1], SIGMA[2], SIGMA[3], key[0], key[1], key[2], key[3], key[4], key[5],
+            key[6], key[7], counter[0], counter[1], stream[0], stream[1],
         ];
         let mut state = start;
         // Written out, because the loop over blocks is vectorised only when it is the innermost.

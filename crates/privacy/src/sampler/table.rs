@@ -1,6 +1,6 @@
 //! Batches of SAGA with a private table.
 
-use super::{Batch, DrawError, Indices, Law, batch, one_below, stream_of};
+use super::{Batch, DrawError, Indices, Law, batch, below, stream_of};
 use crate::event::{Event, SagaSampling, SagaTable};
 use crate::ledger::Receipt;
 use crate::noise::{Key, Stream};
@@ -33,7 +33,7 @@ impl TableSampler {
         let indices = match self.table.sampling {
             SagaSampling::SingleIndex if records == 0 => Indices::Some(Vec::new()),
             SagaSampling::SingleIndex => {
-                Indices::One([one_below(key, id, records as u64) as usize])
+                Indices::One([below(&mut Stream::new(key, id), records as u64) as usize])
             }
             SagaSampling::Poisson { expected } => {
                 let q = (expected.get() / records.max(1) as f64).min(1.0);

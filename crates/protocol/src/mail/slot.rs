@@ -4,7 +4,6 @@ use undertone_privacy::release::Released;
 use undertone_real::Real;
 
 use super::{Extent, Shape};
-use crate::initial::nothing;
 
 /// Where one message is written. Only released values can be.
 #[derive(Debug)]
@@ -73,26 +72,22 @@ impl<R: Real> Slot<'_, R> {
         );
     }
 
-    /// Moves values by `-size` times `by`, where there is something to move by, multiplies all of
-    /// them by `share` and sends what they are then: in one pass over memory.
+    /// Moves the first values, each by its own of `moves`, multiplies all of them by `share` and
+    /// sends what they are then: in one pass over memory.
     #[inline(always)]
-    pub fn step_and_send(
-        &mut self,
-        values: &mut Released<Vec<R>>,
-        size: R,
-        by: &Released<Vec<R>>,
-        share: R,
-    ) {
+    pub fn move_and_send<M>(&mut self, values: &mut Released<Vec<R>>, moves: M, share: R)
+    where
+        M: ExactSizeIterator<Item: FnOnce(R) -> R>,
+    {
         *self.extent = Extent::Dense;
         values.update(
             #[inline(always)]
             |values| {
                 assert_eq!(values.len(), self.values.len(), "a message of all values");
-                let moved = by.get().len();
-                let (values, rest) = values.split_at_mut(moved);
-                let (out, out_rest) = self.values.split_at_mut(moved);
-                for ((out, value), by) in out.iter_mut().zip(values).zip(by.get()) {
-                    *value = (*value - size * *by) * share;
+                let (values, rest) = values.split_at_mut(moves.len());
+                let (out, out_rest) = self.values.split_at_mut(values.len());
+                for ((out, value), moved) in out.iter_mut().zip(values).zip(moves) {
+                    *value = moved(*value) * share;
                     *out = *value;
                 }
                 for (out, value) in out_rest.iter_mut().zip(rest) {
@@ -106,7 +101,7 @@ impl<R: Real> Slot<'_, R> {
     /// Multiplies all values by `share` and sends what they are then: in one pass over memory.
     #[inline(always)]
     pub fn scale_and_send(&mut self, values: &mut Released<Vec<R>>, share: R) {
-        self.step_and_send(values, R::ZERO, &nothing(0), share);
+        self.move_and_send(values, std::iter::empty::<fn(R) -> R>(), share);
     }
 
     /// Tells the hearers that there is nothing new.

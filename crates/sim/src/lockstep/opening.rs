@@ -1,27 +1,27 @@
 //! What nodes do at the beginning of a round, before they send.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
-use undertone_protocol::{Answer, Question, Synchronous};
+use undertone_protocol::Exchange;
 use undertone_real::Real;
 
 use super::UNBROKEN;
 
 /// Rounds that begin in different ways share all the rest, which is long: it is compiled once.
-pub(super) trait Opening<P, R>: Sync {
-    /// What the nodes of a piece do, one after the other by their place in it; it says whether that
-    /// went well. `None` if there is nothing to do.
-    fn of_piece(&self, piece: usize, round: u64) -> Option<Each<'_, P>>;
+pub(super) trait Opening<R>: Sync {
+    /// Who answers the nodes of a piece. `None` if there is nothing to ask.
+    fn of_piece(&self, piece: usize) -> Option<Answering<'_, R>>;
 }
 
-/// What one node does.
-pub(super) type Each<'a, P> = Box<dyn FnMut(usize, &mut P) -> bool + 'a>;
+/// Answers what some nodes ask, given their places in the piece; says whether that went well.
+pub(super) type Answering<'a, R> = Box<dyn FnMut(Range<usize>, &mut [Exchange<R>]) -> bool + 'a>;
 
 /// Nothing.
 pub(super) struct Silence;
 
-impl<P, R> Opening<P, R> for Silence {
-    fn of_piece(&self, _piece: usize, _round: u64) -> Option<Each<'_, P>> {
+impl<R> Opening<R> for Silence {
+    fn of_piece(&self, _piece: usize) -> Option<Answering<'_, R>> {
         None
     }
 }
@@ -53,23 +53,18 @@ impl<'a, O, E, F> Asking<'a, O, E, F> {
     }
 }
 
-impl<P, R, O, E, F> Opening<P, R> for Asking<'_, O, E, F>
+impl<R, O, E, F> Opening<R> for Asking<'_, O, E, F>
 where
-    P: Synchronous<R>,
     R: Real,
     O: Send,
     E: Send,
-    F: Fn(&mut O, Question<R>) -> Result<Answer<R>, E> + Sync,
+    F: Fn(&mut [O], &mut [Exchange<R>]) -> Result<(), E> + Sync,
 {
-    fn of_piece(&self, piece: usize, round: u64) -> Option<Each<'_, P>> {
+    fn of_piece(&self, piece: usize) -> Option<Answering<'_, R>> {
         let mut oracles = self.oracles[piece].lock().expect(UNBROKEN);
-        Some(Box::new(move |place, node: &mut P| {
-            let Some(question) = node.ask(round) else { return true };
-            match (self.answer)(&mut oracles[place], question) {
-                Ok(answer) => {
-                    node.answer(round, answer);
-                    true
-                }
+        Some(Box::new(move |places, exchanges| {
+            match (self.answer)(&mut oracles[places], exchanges) {
+                Ok(()) => true,
                 Err(error) => {
                     self.fail(piece, error);
                     false

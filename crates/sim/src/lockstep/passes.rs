@@ -1,7 +1,10 @@
 //! What threads do for some nodes at a time, in vectors.
 
 use undertone_graph::NodeId;
-use undertone_protocol::{Letter, Letters, MailPart, Neighbourhood, Synchronous, Wiring, wire};
+use undertone_privacy::release::Released;
+use undertone_protocol::{
+    Exchange, Letter, Letters, MailPart, Neighbourhood, Synchronous, Wiring, wire,
+};
 use undertone_real::Real;
 
 use super::Traffic;
@@ -16,13 +19,61 @@ const NEAR: usize = 1 << 20;
 /// and more requests than they have room for would only hold them up.
 const SHORT: usize = 128;
 
-/// Some nodes read the messages of a round, write those of the next, or both.
+/// Some nodes read the messages of a round, write those of the next, or both. What they ask before
+/// they write, and what they are answered, is on the desk.
 pub(super) struct Pass<'a, 'm, P, R> {
     pub(super) nodes: &'a mut [P],
     /// The number of the first of them.
     pub(super) first: usize,
     pub(super) hear: Option<Hear<'a, R>>,
+    pub(super) desk: Option<(Turn, &'a mut Desk<R>)>,
     pub(super) send: Option<Send<'a, 'm, R>>,
+}
+
+/// Whose turn it is at the desk.
+#[derive(Clone, Copy)]
+pub(super) enum Turn {
+    /// Nodes ask, after they have heard, what they need for this round.
+    Ask(u64),
+    /// Nodes are answered in this round, before they send.
+    Answer(u64),
+}
+
+/// Where a thread's nodes and their oracles meet.
+pub(super) struct Desk<R> {
+    /// One a node.
+    pub(super) exchanges: Vec<Exchange<R>>,
+    /// Memory for questions that nobody needs at the moment. What was used last is near.
+    spare: Vec<Released<Vec<R>>>,
+}
+
+impl<R> Default for Desk<R> {
+    fn default() -> Self {
+        Self { exchanges: Vec::new(), spare: Vec::new() }
+    }
+}
+
+impl<R: Real> Desk<R> {
+    #[inline(always)]
+    fn ask<P: Synchronous<R>>(&mut self, node: &mut P, round: u64) {
+        if let Some(place @ None) = node.spare() {
+            *place = self.spare.pop();
+        }
+        self.exchanges.push(node.ask(round).map_or(Exchange::Nothing, Exchange::Asked));
+    }
+
+    #[inline(always)]
+    fn answer<P: Synchronous<R>>(&mut self, idx: usize, node: &mut P, round: u64) {
+        if let Some(answer) = self.exchanges[idx].take_answer() {
+            node.answer(round, answer);
+        }
+    }
+
+    /// Takes what a node needs no more until it asks again.
+    #[inline(always)]
+    fn tidy<P: Synchronous<R>>(&mut self, node: &mut P) {
+        self.spare.extend(node.spare().and_then(Option::take));
+    }
 }
 
 /// What is read.
@@ -49,10 +100,13 @@ impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Pass<'_, '_, P, R> {
 
     #[inline(always)]
     fn call(self) -> Traffic {
-        let Self { nodes, first, hear, mut send } = self;
+        let Self { nodes, first, hear, mut desk, mut send } = self;
         let mut sent = Traffic::default();
         let end = first + nodes.len();
         let is_far = hear.is_some_and(|hear| hear.is_far());
+        if let Some((Turn::Ask(_), desk)) = &mut desk {
+            desk.exchanges.clear();
+        }
         for (k, node) in nodes.iter_mut().enumerate() {
             let number = NodeId((first + k) as u32);
             if let Some(hear) = &hear {
@@ -62,12 +116,20 @@ impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Pass<'_, '_, P, R> {
                 let around = hear.wiring.around(number);
                 node.receive(hear.round, &around, hear.heard_by::<P>(&around));
             }
+            match &mut desk {
+                Some((Turn::Ask(round), desk)) => desk.ask(node, *round),
+                Some((Turn::Answer(round), desk)) => desk.answer(k, node, *round),
+                None => {}
+            }
             if let Some(Send { part, offset, wiring, round }) = &mut send {
                 let around = wiring.around(number);
                 node.send(*round, &around, &mut part.slot(*offset + k));
                 let hearers = around.n_hearers;
                 sent.messages += hearers as u64;
                 sent.bytes += (hearers * wire::size(&part.letters().get(*offset + k))) as u64;
+            }
+            if let Some((Turn::Answer(_), desk)) = &mut desk {
+                desk.tidy(node);
             }
         }
         sent

@@ -18,7 +18,7 @@ use undertone_protocol::{
 };
 use undertone_real::Real;
 use undertone_sim::events::{Events, Outcome};
-use undertone_sim::lockstep::{Halt, Lockstep, Traffic};
+use undertone_sim::lockstep::{Halt, Lockstep, Traffic, one_by_one};
 use undertone_sim::{Time, World};
 
 const N: u32 = 24;
@@ -276,6 +276,15 @@ fn assert_private_engines_agree<P>(
         engine.advance(1, &mut wirings).unwrap();
     }
     assert!(asked.iter().all(|oracle| oracle.ledger().len() == 8));
+    // Asked several at a time.
+    let (mut together, mut oracles_of_all) =
+        (Lockstep::new(vec![node.clone(); N as usize]), oracles());
+    let mut wirings = Wirings::new(topology.clone(), 2);
+    together.advance_asking(ROUNDS, &mut wirings, &mut oracles_of_all, Oracle::answer_all).unwrap();
+    assert_eq!(bits(engine.nodes()), bits(together.nodes()));
+    for (one, other) in asked.iter().zip(&oracles_of_all) {
+        assert_eq!(one.ledger(), other.ledger());
+    }
     let machine = |i| Machine::new(node.clone(), NodeId(i), ROUNDS, Patience::Forever);
     let machines = (0..N).map(machine).collect();
     let mut events =
@@ -322,7 +331,12 @@ fn a_round_without_a_graph_ends_a_run_there() {
     assert!(error.to_string().starts_with("round 2:"), "{error}");
     assert_eq!(engine.round(), 2);
     let mut engine = Lockstep::new(vec![PrivSgp::<f64>::new(&start(), steps()); N as usize]);
-    let halt = engine.advance_asking(9, &mut Wirings::new(topology, 1), &mut oracles(), answer);
+    let halt = engine.advance_asking(
+        9,
+        &mut Wirings::new(topology, 1),
+        &mut oracles(),
+        one_by_one(answer),
+    );
     assert!(matches!(halt, Err(Halt::Topology { round: 2, .. })), "{halt:?}");
 }
 
@@ -335,7 +349,7 @@ fn an_oracle_that_fails_is_named_with_its_round() {
         };
         let mut engine = Lockstep::new(vec![PrivSgp::new(&start(), steps()); N as usize]);
         let mut wirings = Wirings::new(exponential(), 1);
-        let halt = engine.advance_asking(8, &mut wirings, &mut oracles(), answer);
+        let halt = engine.advance_asking(8, &mut wirings, &mut oracles(), one_by_one(answer));
         assert_eq!(halt, Err(Halt::Oracle { round: fails, source: fails }));
     }
 }

@@ -62,7 +62,7 @@ impl<R: Real> PrivateGradients<R> {
         let mut sum = self.memory();
         let contribution = self.contribution();
         let (objective, data, clip) = (&*self.objective, &self.data, self.clip);
-        let scratch = &mut self.scratch;
+        let scratch = &mut self.workspace.scratch;
         let Kind::Printed(printed) = &mut self.kind else {
             unreachable!("only asked for what is printed")
         };
