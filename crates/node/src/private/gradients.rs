@@ -1,10 +1,12 @@
 //! Gradients of batches of a node's records.
 
 mod estimators;
+mod schedule;
+mod workspace;
 
 use std::sync::Arc;
 
-use undertone_model::{Batch, Dataset, Scratch, Table, Tabled};
+use undertone_model::{Batch, Dataset, Table, Tabled};
 use undertone_privacy::event::Event;
 use undertone_privacy::ledger::Receipt;
 use undertone_privacy::mechanism::{Exposure, GaussianMechanism, Masked, MaskedGaussian};
@@ -15,6 +17,8 @@ use undertone_privacy::units::{ClipNorm, OutOfRange, Probability, Sensitivity};
 use undertone_protocol::{Answer, PublicBits};
 use undertone_real::Real;
 
+use self::schedule::{Drawing, Schedule};
+use self::workspace::Workspace;
 use super::adaptive::AdaptiveClip;
 use super::answers::sum_event;
 use super::printed::{self, Printed};
@@ -34,21 +38,6 @@ pub struct PrivateGradients<R: Real> {
     workspace: Workspace<R>,
 }
 
-/// Memory that is used again and again.
-#[derive(Default)]
-pub(crate) struct Workspace<R> {
-    scratch: Scratch<R>,
-    /// For the next sum.
-    sum: Vec<R>,
-}
-
-impl<R> Workspace<R> {
-    /// Takes the memory of a question for the next answer.
-    pub(crate) fn reuse(&mut self, memory: Vec<R>) {
-        self.sum = memory;
-    }
-}
-
 /// Why gradients cannot be remembered.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TableError {
@@ -66,45 +55,6 @@ pub enum TableError {
         "SAGA as printed has a proved price with poisson sampling, or with a single record a round"
     )]
     Printed,
-}
-
-/// How the batch of a round is drawn, the noise that is meant for its sum, and what that costs.
-struct Drawing {
-    sampler: Sampler,
-    noise: Noise,
-    event: Arc<Event>,
-}
-
-/// How batches are drawn round by round, over and over; rounds without a batch have none.
-enum Schedule {
-    /// Always in the same way: it is at hand, where others would have to be looked up.
-    Always([Option<Drawing>; 1]),
-    Rounds(Vec<Option<Drawing>>),
-}
-
-impl Schedule {
-    fn rounds(&self) -> &[Option<Drawing>] {
-        match self {
-            Self::Always(one) => one,
-            Self::Rounds(rounds) => rounds,
-        }
-    }
-
-    fn rounds_mut(&mut self) -> &mut [Option<Drawing>] {
-        match self {
-            Self::Always(one) => one,
-            Self::Rounds(rounds) => rounds,
-        }
-    }
-
-    fn in_round(&self, round: u64) -> Option<&Drawing> {
-        match self {
-            Self::Always([one]) => one.as_ref(),
-            Self::Rounds(rounds) => {
-                rounds.get((round % rounds.len().max(1) as u64) as usize)?.as_ref()
-            }
-        }
-    }
 }
 
 /// What is answered.

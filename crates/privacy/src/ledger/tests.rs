@@ -4,7 +4,7 @@ use super::*;
 use crate::accountant::gdp;
 use crate::event::{Imprecise, Pure};
 use crate::testing::{cheap_event, event};
-use crate::units::{Order, Probability, Scale, Sensitivity};
+use crate::units::{Delta, Epsilon, Order, Probability, Scale, Sensitivity};
 
 fn budget(epsilon: f64, delta: f64) -> Budget {
     Budget { epsilon: Epsilon::new(epsilon).unwrap(), delta: Delta::new(delta).unwrap() }

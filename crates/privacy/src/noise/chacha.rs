@@ -54,6 +54,7 @@ pub(super) fn first_blocks<const ROUNDS: usize, const L: usize>(
 ///
 /// One plain loop over the blocks: inlined under [`pulp::Arch::dispatch`], the compiler turns it
 /// into vectors of whatever width the processor has.
+#[expect(clippy::needless_range_loop, reason = "one lane of all words, which lie apart")]
 #[inline(always)]
 fn scramble<const ROUNDS: usize, const L: usize>(
     words: &mut [[u32; L]; WORDS],
