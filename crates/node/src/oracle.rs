@@ -96,48 +96,55 @@ impl<R: Real, S: Store> Oracle<R, S> {
     /// Debits, computes, adds noise, releases; this is where secrets meet the outside.
     pub fn answer(&mut self, question: Question<R>) -> Result<Answer<R>, OracleError> {
         let mut exchange = Exchange::Asked(question);
-        Self::answer_all(std::slice::from_mut(self), std::slice::from_mut(&mut exchange))?;
+        Self::answer_all(std::slice::from_mut(self), 0, std::slice::from_mut(&mut exchange))?;
         Ok(exchange.take_answer().expect("whatever is asked has an answer or an error"))
     }
 
-    /// Answers what is asked of some oracles, in order. Those of gradients pay and draw first, all
-    /// of them, so that records come from memory while others are computed with, and pass on to
-    /// each other what they compute in, so that it is near. The answers are those that each would
-    /// give alone; so is the error, which is that of the first that has no answer.
+    /// Answers what is asked of some oracles in a row, in order; `first` is the place of the first
+    /// of them. Those of gradients pay and draw first, so that records come from memory while
+    /// others are computed with, and each passes on to the next, asked or not, what it computes in,
+    /// so that it is near. The answers are those that each would give alone; so is the error, which
+    /// is that of the first that has no answer.
     pub fn answer_all(
         oracles: &mut [Self],
+        first: usize,
         exchanges: &mut [Exchange<R>],
     ) -> Result<(), OracleError> {
-        for first in (0..exchanges.len()).step_by(TOGETHER) {
-            let end = exchanges.len().min(first + TOGETHER);
-            Self::answer_some(&mut oracles[first..end], &mut exchanges[first..end])?;
+        for (k, exchanges) in exchanges.chunks_mut(TOGETHER).enumerate() {
+            Self::answer_some(oracles, first + k * TOGETHER, exchanges)?;
         }
         Ok(())
     }
 
-    fn answer_some(oracles: &mut [Self], exchanges: &mut [Exchange<R>]) -> Result<(), OracleError> {
+    fn answer_some(
+        oracles: &mut [Self],
+        first: usize,
+        exchanges: &mut [Exchange<R>],
+    ) -> Result<(), OracleError> {
         let mut begun: [Option<Begun<R>>; TOGETHER] = [const { None }; TOGETHER];
         let mut outcome = Ok(());
-        for (idx, oracle) in oracles.iter_mut().enumerate() {
-            match exchanges[idx].take_question().map(|question| oracle.begin(question)).transpose()
-            {
-                Ok(started) => begun[idx] = started,
+        let asked = &mut oracles[first..first + exchanges.len()];
+        for (begun, (oracle, exchange)) in
+            begun.iter_mut().zip(asked.iter_mut().zip(&mut *exchanges))
+        {
+            match exchange.take_question().map(|question| oracle.begin(question)).transpose() {
+                Ok(started) => *begun = started,
                 Err(error) => {
                     outcome = Err(error);
                     break;
                 }
             }
         }
-        let mut batches = Self::draw(oracles, &begun);
+        let mut batches = Self::draw(asked, &begun);
         for (idx, begun) in begun.iter_mut().enumerate() {
             let answer = match begun.take() {
                 None => continue,
                 Some(Begun::Refused) => Answer::Refused,
-                Some(Begun::Question(question)) => oracles[idx].answer_at_once(question)?,
+                Some(Begun::Question(question)) => oracles[first + idx].answer_at_once(question)?,
                 Some(Begun::Gradient { round, at, receipt }) => {
                     let batch = batches[idx].take().transpose()?;
-                    let answer = oracles[idx].answer_gradient(round, at, batch, receipt)?;
-                    pass_on(&mut oracles[idx..]);
+                    let answer = oracles[first + idx].answer_gradient(round, at, batch, receipt)?;
+                    pass_on(oracles, first + idx);
                     answer
                 }
             };
@@ -292,13 +299,14 @@ enum Begun<R> {
 /// The batch of a round, if there is one that is drawn before anything is computed.
 type Drawn = Option<Result<Batch, DrawError>>;
 
-/// Gives what the first of some oracles computes in to the next one.
-fn pass_on<R: Real, S>(oracles: &mut [Oracle<R, S>]) {
-    if let [first, second, ..] = oracles
-        && let (Private::Gradients(first), Private::Gradients(second)) =
-            (&mut first.private, &mut second.private)
+/// Gives what an oracle computes in to the next one; the last gives it to the first.
+fn pass_on<R: Real, S>(oracles: &mut [Oracle<R, S>], from: usize) {
+    let to = (from + 1) % oracles.len();
+    if let Ok([from, to]) = oracles.get_disjoint_mut([from, to])
+        && let (Private::Gradients(from), Private::Gradients(to)) =
+            (&mut from.private, &mut to.private)
     {
-        std::mem::swap(first.workspace(), second.workspace());
+        std::mem::swap(from.workspace(), to.workspace());
     }
 }
 

@@ -99,16 +99,17 @@ where
         self.drive(rounds, wiring, wirings, size, &Silence)
     }
 
-    /// Asks, sends and hears for some rounds. What some nodes ask goes to their oracles together;
-    /// `answer` puts answers in the place of all questions, or says why the first that has none
-    /// has none ([`one_by_one`] for oracles that know nothing of each other). After an error the
-    /// nodes are of no use any more.
+    /// Asks, sends and hears for some rounds. What some nodes in a row ask goes to their oracles
+    /// together: `answer` is given oracles, the place of the first that is asked, and questions, in
+    /// whose place it puts answers, or says why the first that has none has none ([`one_by_one`]
+    /// for oracles that know nothing of each other). After an error the nodes are of no use any
+    /// more.
     pub fn advance_asking<O, E>(
         &mut self,
         rounds: u64,
         wirings: &mut Wirings,
         oracles: &mut [O],
-        answer: impl Fn(&mut [O], &mut [Exchange<R>]) -> Result<(), E> + Sync,
+        answer: impl Fn(&mut [O], usize, &mut [Exchange<R>]) -> Result<(), E> + Sync,
     ) -> Result<(), Halt<E>>
     where
         O: Send,
@@ -193,9 +194,9 @@ where
 /// Asks oracles one after the other, as [`Lockstep::advance_asking`] wants it.
 pub fn one_by_one<O, R, E>(
     answer: impl Fn(&mut O, Question<R>) -> Result<Answer<R>, E>,
-) -> impl Fn(&mut [O], &mut [Exchange<R>]) -> Result<(), E> {
-    move |oracles, exchanges| {
-        for (oracle, exchange) in oracles.iter_mut().zip(exchanges) {
+) -> impl Fn(&mut [O], usize, &mut [Exchange<R>]) -> Result<(), E> {
+    move |oracles, first, exchanges| {
+        for (oracle, exchange) in oracles[first..].iter_mut().zip(exchanges) {
             if let Some(question) = exchange.take_question() {
                 *exchange = Exchange::Answered(answer(oracle, question)?);
             }
@@ -335,11 +336,11 @@ where
         let mut traffic = Traffic::default();
         let together = together(nodes[0].shape().width * size_of::<R>());
         for (k, nodes) in nodes.chunks_mut(together).enumerate() {
-            let (offset, count) = (k * together, nodes.len());
+            let offset = k * together;
             let first = first + offset;
             let ask = Some((Turn::Ask(round), &mut *desk));
             arch.dispatch(Pass { nodes: &mut *nodes, first, hear, desk: ask, send: None });
-            if !answering(offset..offset + count, &mut desk.exchanges) {
+            if !answering(offset, &mut desk.exchanges) {
                 self.failed.store(true, Ordering::Release);
                 return traffic;
             }

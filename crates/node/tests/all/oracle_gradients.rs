@@ -464,7 +464,10 @@ fn oracles_that_are_asked_together_answer_as_they_would_alone() {
             _ => Exchange::Asked(asked(k, round)),
         };
         let mut exchanges: Vec<_> = (0..40).map(ask).collect();
-        Oracle::answer_all(&mut together, &mut exchanges).unwrap();
+        // In two parts, the second of which begins somewhere.
+        let (before, behind) = exchanges.split_at_mut(23);
+        Oracle::answer_all(&mut together, 0, before).unwrap();
+        Oracle::answer_all(&mut together, 23, behind).unwrap();
         for (k, (alone, exchange)) in alone.iter_mut().zip(&exchanges).enumerate() {
             match exchange {
                 Exchange::Nothing => assert_eq!(k % 11, 10),
@@ -483,7 +486,7 @@ fn oracles_that_are_asked_together_answer_as_they_would_alone() {
     // charged.
     let mut oracles: Vec<_> = (0..3).map(oracle).collect();
     let mut exchanges = [asked(0, 0), Question::Vector, asked(2, 0)].map(Exchange::Asked);
-    let error = Oracle::answer_all(&mut oracles, &mut exchanges).unwrap_err();
+    let error = Oracle::answer_all(&mut oracles, 0, &mut exchanges).unwrap_err();
     assert!(matches!(error, OracleError::OtherData { .. }), "{error}");
     assert!(matches!(exchanges[0], Exchange::Answered(Answer::Released(_))));
     assert_eq!((oracles[0].ledger().len(), oracles[2].ledger().len()), (1, 0));

@@ -1,6 +1,5 @@
 //! What nodes do at the beginning of a round, before they send.
 
-use std::ops::Range;
 use std::sync::Mutex;
 
 use undertone_protocol::Exchange;
@@ -14,8 +13,9 @@ pub(super) trait Opening<R>: Sync {
     fn of_piece(&self, piece: usize) -> Option<Answering<'_, R>>;
 }
 
-/// Answers what some nodes ask, given their places in the piece; says whether that went well.
-pub(super) type Answering<'a, R> = Box<dyn FnMut(Range<usize>, &mut [Exchange<R>]) -> bool + 'a>;
+/// Answers what some nodes ask, given the place of the first in the piece; says whether that went
+/// well.
+pub(super) type Answering<'a, R> = Box<dyn FnMut(usize, &mut [Exchange<R>]) -> bool + 'a>;
 
 /// Nothing.
 pub(super) struct Silence;
@@ -58,12 +58,12 @@ where
     R: Real,
     O: Send,
     E: Send,
-    F: Fn(&mut [O], &mut [Exchange<R>]) -> Result<(), E> + Sync,
+    F: Fn(&mut [O], usize, &mut [Exchange<R>]) -> Result<(), E> + Sync,
 {
     fn of_piece(&self, piece: usize) -> Option<Answering<'_, R>> {
         let mut oracles = self.oracles[piece].lock().expect(UNBROKEN);
-        Some(Box::new(move |places, exchanges| {
-            match (self.answer)(&mut oracles[places], exchanges) {
+        Some(Box::new(move |first, exchanges| {
+            match (self.answer)(&mut oracles, first, exchanges) {
                 Ok(()) => true,
                 Err(error) => {
                     self.fail(piece, error);
