@@ -104,7 +104,8 @@ impl<R: Real, S: Store> Oracle<R, S> {
     /// of them. Those of gradients pay and draw first, so that records come from memory while
     /// others are computed with, and each passes on to the next, asked or not, what it computes in,
     /// so that it is near. The answers are those that each would give alone; so is the error, which
-    /// is that of the first that has no answer.
+    /// is that of the first that has no answer. After an error oracles behind it may have paid for
+    /// nothing.
     pub fn answer_all(
         oracles: &mut [Self],
         first: usize,

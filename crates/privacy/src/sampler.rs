@@ -463,8 +463,8 @@ mod tests {
         let mut ledgers: Vec<Ledger> = (0..40).map(|_| ledger()).collect();
         let keys: Vec<Key> = (0..40).map(Key::from_seed).collect();
         let poisson = PoissonSampler { probability: Probability::new(0.5).unwrap() };
-        // Almost a third of all words are rejected for the last bound, where there are so many
-        // records, which nobody reads.
+        // A quarter of all words are rejected for the second, of so many records, which nobody
+        // reads.
         let kinds = [
             Sampler::FixedSize(FixedSizeSampler::new(1, 7).unwrap()),
             Sampler::FixedSize(FixedSizeSampler::new(1, 3 << 61).unwrap()),

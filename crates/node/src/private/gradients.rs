@@ -302,8 +302,8 @@ impl<R: Real> PrivateGradients<R> {
         Ok(Answer::Released(noise.release(secret, sensitivity, receipt, key)?))
     }
 
-    /// What it computes with, and the memory of the next answer. Nothing secret is in it between
-    /// two answers that anybody could read: oracles of one process pass it on to each other.
+    /// What it computes in, and the memory of the next answer. What a computation leaves there is
+    /// secret, and nobody reads it: oracles of one process pass it on, and each writes over it.
     pub(crate) fn workspace(&mut self) -> &mut Workspace<R> {
         &mut self.workspace
     }
