@@ -250,8 +250,17 @@ impl<R: Real> Dataset<R> {
             targets: self.targets.select(records),
             groups: self.groups.as_ref().map(|groups| pick(groups, records)),
             image: self.image,
-            norms: Norms::default(),
+            norms: match self.norms.0.get() {
+                Some(norms) => Norms(pick(norms, records).into()),
+                None => Norms::default(),
+            },
         }
+    }
+
+    /// Computes now what most objectives ask for of every record, so that all that is selected
+    /// knows it: whoever deals records to many nodes, again and again, does it once.
+    pub fn prepare(&self) {
+        self.squared_norms();
     }
 }
 

@@ -3,7 +3,7 @@
 use undertone_real::Real;
 
 use crate::dataset::{Dataset, Features, Targets};
-use crate::objective::{Batch, Clipped, Objective, Scratch};
+use crate::objective::{At, Batch, Clipped, Objective, Scratch};
 use crate::synthetic::Source;
 use crate::table::{Table, Tabled};
 
@@ -20,6 +20,7 @@ pub(crate) fn check<R: Real>(objective: &dyn Objective<R>, data: &Dataset<R>, se
         nothing_is_longer_than_the_clip(objective, data, &x, clip);
         records_that_are_not_finite_are_counted(objective, data, &x, clip);
         what_ran_before_does_not_matter(objective, data, &x, clip);
+        sums_together_are_sums_alone(objective, data, clip, seed);
     }
 }
 
@@ -126,6 +127,35 @@ fn nothing_gives_zero<R: Real>(objective: &dyn Objective<R>, data: &Dataset<R>, 
     assert!(out.iter().all(|v| *v == R::ZERO));
     assert_eq!(objective.loss(x, batch, scratch), 0.0);
     objective.scores(x, batch, scratch, &mut []);
+}
+
+/// In bits, for points with a record each and for points with others.
+fn sums_together_are_sums_alone<R: Real>(
+    objective: &dyn Objective<R>,
+    data: &Dataset<R>,
+    clip: f64,
+    seed: u64,
+) {
+    let n = data.records();
+    let (scratch, mut spare) = (&mut Scratch::default(), Vec::new());
+    for (count, odd) in [(0, 9), (1, 9), (5, 9), (17, 99), (18, 11)] {
+        let records: Vec<Vec<usize>> = (0..count)
+            .map(|k| if k == odd { (0..n.min(3)).collect() } else { vec![(7 * k + 1) % n] })
+            .collect();
+        let point = |k: usize| point(objective, seed + k as u64);
+        let batch = |k: usize| Batch::of(data, &records[k]);
+        let mut together: Vec<At<'_, R>> =
+            (0..count).map(|k| At { point: point(k), batch: batch(k) }).collect();
+        objective.clipped_sums(&mut together, clip, scratch, &mut spare);
+        for (k, At { point: sum, .. }) in together.iter().enumerate() {
+            let mut alone = vec![R::ONE; sum.len()];
+            objective.clipped_sum(&point(k), batch(k), clip, scratch, &mut alone);
+            let bits = |values: &[R]| -> Vec<u64> {
+                values.iter().map(|v| v.to_f64().to_bits()).collect()
+            };
+            assert_eq!(bits(&alone), bits(sum), "{k} of {count}");
+        }
+    }
 }
 
 /// Invariant I8.

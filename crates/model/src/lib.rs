@@ -44,7 +44,7 @@ pub use loss::Loss;
 pub use mean::{Mean, MeanEstimation};
 pub use model::{Model, ModelError};
 pub use network::Network;
-pub use objective::{Batch, Clipped, Objective, Scratch, factor};
+pub use objective::{At, Batch, Clipped, Objective, Scratch, factor};
 pub use part::Part;
 pub use per_record::{PerRecord, RecordLoss};
 pub use softmax::Softmax;

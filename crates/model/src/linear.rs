@@ -10,7 +10,7 @@ use crate::clip::{clip_factor, narrow};
 use crate::convex::{Constants, Convex};
 use crate::dataset::{Features, Targets};
 use crate::loss::Loss;
-use crate::objective::{Batch, Clipped, Objective, Scratch};
+use crate::objective::{At, Batch, Clipped, Objective, Scratch, one_by_one};
 use crate::part::Part;
 use crate::row::Row;
 use crate::table::{Table, Tabled};
@@ -85,11 +85,7 @@ impl Linear {
         if batch.is_empty() {
             return Clipped::default();
         }
-        let targets = match (self.loss, batch.data().targets()) {
-            (Loss::Squared, Targets::Real(targets)) => targets,
-            (Loss::Logistic | Loss::SmoothedHinge { .. }, Targets::Sign(targets)) => targets,
-            _ => panic!("a {:?} loss is not for targets of this kind", self.loss),
-        };
+        let targets = self.targets(batch);
         match batch.data().features() {
             Features::Dense { values, .. } => {
                 kernel::sum(self, x, batch, values, targets, clip, table, out)
@@ -126,6 +122,23 @@ impl Linear {
 
     fn size(&self) -> usize {
         self.width + usize::from(self.intercept)
+    }
+
+    /// Whether a sum is that of a single record whose numbers all are there.
+    fn is_of_one<R: Real>(&self, at: &At<'_, R>) -> bool {
+        let data = at.batch.data();
+        let dense =
+            matches!(data.features(), Features::Dense { width, .. } if *width == self.width);
+        at.batch.len() == 1 && dense && at.point.len() == self.size()
+    }
+
+    /// What its loss predicts.
+    fn targets<'a, R: Real>(&self, batch: Batch<'a, R>) -> &'a [R] {
+        match (self.loss, batch.data().targets()) {
+            (Loss::Squared, Targets::Real(targets)) => targets,
+            (Loss::Logistic | Loss::SmoothedHinge { .. }, Targets::Sign(targets)) => targets,
+            _ => panic!("a {:?} loss is not for targets of this kind", self.loss),
+        }
     }
 }
 
@@ -169,6 +182,22 @@ impl<R: Real> Objective<R> for Linear {
         out: &mut [R],
     ) -> Clipped {
         self.sum(x, batch, clip, None, out)
+    }
+
+    fn clipped_sums(
+        &self,
+        of: &mut [At<'_, R>],
+        clip: f64,
+        scratch: &mut Scratch<R>,
+        spare: &mut Vec<R>,
+    ) {
+        for of in of.chunks_mut(kernel::BLOCK) {
+            if of.iter().all(|at| self.is_of_one(at)) {
+                kernel::sums(self, of, clip);
+            } else {
+                one_by_one(self, of, clip, scratch, spare);
+            }
+        }
     }
 
     fn outputs(&self) -> usize {

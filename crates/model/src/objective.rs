@@ -34,6 +34,19 @@ pub trait Objective<R: Real>: Send + Sync {
         out: &mut [R],
     ) -> Clipped;
 
+    /// Puts sums in the places of the points that they are taken at, each of which has a batch of
+    /// its own: what [`clipped_sum`](Self::clipped_sum) writes, in bits. Whoever has many points of
+    /// few numbers gains by asking for all at once. The memory of `spare` is exchanged.
+    fn clipped_sums(
+        &self,
+        of: &mut [At<'_, R>],
+        clip: f64,
+        scratch: &mut Scratch<R>,
+        spare: &mut Vec<R>,
+    ) {
+        one_by_one(self, of, clip, scratch, spare);
+    }
+
     /// Writes the sum of the gradients as they are.
     fn gradient(&self, x: &[R], batch: Batch<'_, R>, scratch: &mut Scratch<R>, out: &mut [R]) {
         self.clipped_sum(x, batch, f64::INFINITY, scratch, out);
@@ -44,6 +57,29 @@ pub trait Objective<R: Real>: Send + Sync {
 
     /// Writes what the model says of every record: a value, a margin, or one number a class.
     fn scores(&self, x: &[R], batch: Batch<'_, R>, scratch: &mut Scratch<R>, out: &mut [R]);
+}
+
+/// A point, and the records whose gradients are wanted there.
+pub struct At<'a, R> {
+    /// The point, until the sum takes its place.
+    pub point: Vec<R>,
+    /// The records.
+    pub batch: Batch<'a, R>,
+}
+
+/// What [`Objective::clipped_sums`] does unless an objective knows better.
+pub(crate) fn one_by_one<R: Real>(
+    objective: &(impl Objective<R> + ?Sized),
+    of: &mut [At<'_, R>],
+    clip: f64,
+    scratch: &mut Scratch<R>,
+    spare: &mut Vec<R>,
+) {
+    for At { point, batch } in of {
+        spare.resize(point.len(), R::ZERO);
+        objective.clipped_sum(point, *batch, clip, scratch, spare);
+        std::mem::swap(point, spare);
+    }
 }
 
 /// Batches of more records than these are not asked for before they are read: processors find the

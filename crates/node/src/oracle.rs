@@ -1,5 +1,7 @@
 //! The only door to a node's data.
 
+mod together;
+
 use std::sync::Arc;
 
 use undertone_model::solve::SolveError;
@@ -10,7 +12,7 @@ use undertone_privacy::ledger::{
 use undertone_privacy::mechanism::ReleaseError;
 use undertone_privacy::noise::Key;
 use undertone_privacy::release::Released;
-use undertone_privacy::sampler::{Batch, Draw, DrawError, Sampler};
+use undertone_privacy::sampler::DrawError;
 use undertone_privacy::units::{Adjacency, Delta, OutOfRange};
 use undertone_protocol::{Answer, Exchange, Question};
 use undertone_real::Real;
@@ -100,125 +102,6 @@ impl<R: Real, S: Store> Oracle<R, S> {
         Ok(exchange.take_answer().expect("whatever is asked has an answer or an error"))
     }
 
-    /// Answers what is asked of some oracles in a row, in order; `first` is the place of the first
-    /// of them. Those of gradients pay and draw first, so that records come from memory while
-    /// others are computed with, and each passes on to the next, asked or not, what it computes in,
-    /// so that it is near. The answers are those that each would give alone; so is the error, which
-    /// is that of the first that has no answer. After an error oracles behind it may have paid for
-    /// nothing.
-    pub fn answer_all(
-        oracles: &mut [Self],
-        first: usize,
-        exchanges: &mut [Exchange<R>],
-    ) -> Result<(), OracleError> {
-        for (k, exchanges) in exchanges.chunks_mut(TOGETHER).enumerate() {
-            Self::answer_some(oracles, first + k * TOGETHER, exchanges)?;
-        }
-        Ok(())
-    }
-
-    fn answer_some(
-        oracles: &mut [Self],
-        first: usize,
-        exchanges: &mut [Exchange<R>],
-    ) -> Result<(), OracleError> {
-        let mut begun: [Option<Begun<R>>; TOGETHER] = [const { None }; TOGETHER];
-        let mut outcome = Ok(());
-        let asked = &mut oracles[first..first + exchanges.len()];
-        for (begun, (oracle, exchange)) in
-            begun.iter_mut().zip(asked.iter_mut().zip(&mut *exchanges))
-        {
-            match exchange.take_question().map(|question| oracle.begin(question)).transpose() {
-                Ok(started) => *begun = started,
-                Err(error) => {
-                    outcome = Err(error);
-                    break;
-                }
-            }
-        }
-        let mut batches = Self::draw(asked, &begun);
-        for (idx, begun) in begun.iter_mut().enumerate() {
-            let answer = match begun.take() {
-                None => continue,
-                Some(Begun::Refused) => Answer::Refused,
-                Some(Begun::Question(question)) => oracles[first + idx].answer_at_once(question)?,
-                Some(Begun::Gradient { round, at, receipt }) => {
-                    let batch = batches[idx].take().transpose()?;
-                    let answer = oracles[first + idx].answer_gradient(round, at, batch, receipt)?;
-                    pass_on(oracles, first + idx);
-                    answer
-                }
-            };
-            exchanges[idx] = Exchange::Answered(answer);
-        }
-        outcome
-    }
-
-    /// Pays for a gradient. Other questions are left as they are.
-    fn begin(&mut self, question: Question<R>) -> Result<Begun<R>, OracleError> {
-        let Self { private: Private::Gradients(gradients), ledger, .. } = self else {
-            return Ok(Begun::Question(question));
-        };
-        let asked = name(&question);
-        let (Question::Gradient { round, at }
-        | Question::Difference { round, at }
-        | Question::Masked { round, at }) = question
-        else {
-            return Err(OracleError::OtherData { asked, kept: gradients.kept() });
-        };
-        if asked != gradients.kept() {
-            return Err(OracleError::OtherData { asked, kept: gradients.kept() });
-        }
-        // A round without a batch reads nothing and costs nothing.
-        let Some(event) = gradients.event_of(round).map(Arc::clone) else {
-            return Ok(Begun::Refused);
-        };
-        Ok(match debit(ledger, event)? {
-            Some(receipt) => Begun::Gradient { round, at, receipt },
-            None => Begun::Refused,
-        })
-    }
-
-    /// Draws the batches of what is paid for, and asks for their records.
-    fn draw(oracles: &[Self], begun: &[Option<Begun<R>>; TOGETHER]) -> [Drawn; TOGETHER] {
-        let mut batches = [const { None }; TOGETHER];
-        let (mut draws, mut places) = (Vec::with_capacity(TOGETHER), [0; TOGETHER]);
-        for (idx, (begun, oracle)) in begun.iter().zip(oracles).enumerate() {
-            if let Some(Begun::Gradient { round, receipt, .. }) = begun
-                && let Private::Gradients(gradients) = &oracle.private
-                && let Some((sampler, records)) = gradients.law(*round)
-            {
-                places[draws.len()] = idx;
-                draws.push(Draw { sampler, records, receipt, key: &oracle.key });
-            }
-        }
-        let mut places = places.into_iter();
-        Sampler::draw_each(&draws, |batch| {
-            let idx = places.next().expect("as many as draws");
-            if let (Ok(batch), Private::Gradients(gradients)) = (&batch, &oracles[idx].private) {
-                gradients.fetch(batch);
-            }
-            batches[idx] = Some(batch);
-        });
-        batches
-    }
-
-    /// The noisy sum over a batch. The memory of the question is for the next answer.
-    fn answer_gradient(
-        &mut self,
-        round: u64,
-        at: Released<Vec<R>>,
-        batch: Option<Batch>,
-        receipt: Receipt,
-    ) -> Result<Answer<R>, OracleError> {
-        let Self { private: Private::Gradients(gradients), key, .. } = self else {
-            unreachable!("only oracles of gradients begin one")
-        };
-        let answer = gradients.release(round, at.get(), batch, receipt, key)?;
-        gradients.workspace().reuse(at.into_inner());
-        Ok(answer)
-    }
-
     /// Answers what is not a gradient.
     fn answer_at_once(&mut self, question: Question<R>) -> Result<Answer<R>, OracleError> {
         let Self { private, ledger, key } = self;
@@ -281,33 +164,6 @@ impl<R: Real, S: Store> Oracle<R, S> {
     /// The account.
     pub fn ledger(&self) -> &Ledger<S> {
         &self.ledger
-    }
-}
-
-/// How many oracles pay and draw before the first of them computes.
-const TOGETHER: usize = 16;
-
-/// A question after its first part.
-enum Begun<R> {
-    /// Paid for.
-    Gradient { round: u64, at: Released<Vec<R>>, receipt: Receipt },
-    /// Not begun: it is answered at once.
-    Question(Question<R>),
-    /// Not paid for.
-    Refused,
-}
-
-/// The batch of a round, if there is one that is drawn before anything is computed.
-type Drawn = Option<Result<Batch, DrawError>>;
-
-/// Gives what an oracle computes in to the next one; the last gives it to the first.
-fn pass_on<R: Real, S>(oracles: &mut [Oracle<R, S>], from: usize) {
-    let to = (from + 1) % oracles.len();
-    if let Ok([from, to]) = oracles.get_disjoint_mut([from, to])
-        && let (Private::Gradients(from), Private::Gradients(to)) =
-            (&mut from.private, &mut to.private)
-    {
-        std::mem::swap(from.workspace(), to.workspace());
     }
 }
 

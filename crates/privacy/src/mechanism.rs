@@ -154,15 +154,16 @@ pub enum ReleaseError {
 }
 
 /// Lets a secret out of its box if its receipt pays for exactly this.
+#[inline]
 fn admit<T: Guarded>(
     secret: Secret<T>,
-    receipt: Receipt,
+    receipt: &Receipt,
     event: Event,
     norm: Norm,
     sensitivity: &Sensitivity,
 ) -> Result<(T, StreamId), ReleaseError> {
     if !secret.drawn().stands_for(receipt.event(), &event) {
-        return Err(other_event(&receipt, &secret.drawn().event(event)));
+        return Err(other_event(receipt, &secret.drawn().event(event)));
     }
     admit_paid(secret, receipt, norm, sensitivity)
 }
@@ -170,28 +171,29 @@ fn admit<T: Guarded>(
 /// The same for a mechanism that has put the sampling into the event itself.
 fn admit_as<T: Guarded>(
     secret: Secret<T>,
-    receipt: Receipt,
+    receipt: &Receipt,
     needed: Event,
     norm: Norm,
     sensitivity: &Sensitivity,
 ) -> Result<(T, StreamId), ReleaseError> {
-    check_event(&receipt, needed)?;
+    check_event(receipt, needed)?;
     admit_paid(secret, receipt, norm, sensitivity)
 }
 
 /// The same where the event is known to be the right one.
+#[inline]
 fn admit_paid<T: Guarded>(
     secret: Secret<T>,
-    receipt: Receipt,
+    receipt: &Receipt,
     norm: Norm,
     sensitivity: &Sensitivity,
 ) -> Result<(T, StreamId), ReleaseError> {
-    if !secret.drawn().is_for(&receipt) {
+    if !secret.drawn().is_for(receipt) {
         let (node, serial) = (receipt.node(), receipt.serial());
         return Err(ReleaseError::OtherBatch { node, serial });
     }
     check_sensitivity(&secret, norm, sensitivity)?;
-    let id = noise_stream(&receipt);
+    let id = noise_stream(receipt);
     Ok((secret.take(), id))
 }
 
@@ -210,6 +212,7 @@ fn other_event(receipt: &Receipt, needed: &Event) -> ReleaseError {
     }
 }
 
+#[inline]
 fn check_sensitivity<T: Guarded>(
     secret: &Secret<T>,
     needed: Norm,
@@ -228,6 +231,7 @@ fn check_sensitivity<T: Guarded>(
 }
 
 /// The noise stream of a receipt: numbered by it, so that no two releases share noise.
+#[inline]
 fn noise_stream(receipt: &Receipt) -> StreamId {
     StreamId::new(Purpose::Noise, receipt.node(), receipt.serial())
         .expect("a ledger numbers nodes and debits within a stream's name")

@@ -7,12 +7,14 @@
 
 mod clipped;
 mod lattice;
+mod pending;
 mod secret;
 
 use serde::Serialize;
 
 pub use self::clipped::ClippedSum;
 pub use self::lattice::LatticeSum;
+pub use self::pending::Pending;
 pub use self::secret::{Guarded, Norm, Secret};
 
 /// A value that everybody may see: what a mechanism made of a secret, or something that never
@@ -62,6 +64,15 @@ impl<T> Released<T> {
     #[inline(always)]
     pub fn get(&self) -> &T {
         &self.value
+    }
+
+    /// The value, in whose place one comes that says nothing.
+    #[inline(always)]
+    pub fn take(&mut self) -> Self
+    where
+        T: Default,
+    {
+        Self { value: std::mem::take(&mut self.value) }
     }
 
     /// The value itself.

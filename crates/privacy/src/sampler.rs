@@ -165,9 +165,7 @@ impl PoissonSampler {
     pub fn draw(&self, records: usize, receipt: &Receipt, key: &Key) -> Result<Batch, DrawError> {
         let ours = matches!(unmasked(receipt), Event::PoissonSampled(sampled)
             if sampled.probability == self.probability);
-        let mut stream = Stream::new(key, stream_of(ours, receipt)?);
-        let q = self.probability.get();
-        let indices = (0..records).filter(|_| stream.bernoulli(q)).collect();
+        let indices = bernoulli(key, stream_of(ours, receipt)?, self.probability.get(), records);
         Ok(batch(Indices::Some(indices), Law::Poisson(self.probability), receipt))
     }
 }
@@ -362,6 +360,16 @@ fn stream_of(ours: bool, receipt: &Receipt) -> Result<StreamId, DrawError> {
 fn batch(indices: Indices, law: Law, receipt: &Receipt) -> Batch {
     let receipt = Some((receipt.node(), receipt.serial()));
     Batch { indices, drawn: Drawn { law, receipt } }
+}
+
+/// Those of some records that are taken, each with a probability: what [`Stream::bernoulli`] says
+/// one by one.
+fn bernoulli(key: &Key, id: StreamId, probability: f64, records: usize) -> Vec<usize> {
+    // The product with 2^64 is exact; the conversion rounds down.
+    match probability < 1.0 {
+        true => Stream::below(key, id, records, (probability * 2_f64.powi(64)) as u64),
+        false => (0..records).collect(),
+    }
 }
 
 /// A uniform number below `bound`, by rejection.

@@ -31,7 +31,7 @@ use crate::sparsify::PublicBits;
 ///
 /// As [`PairwiseSgd`]; theory 7.4.
 #[derive(Debug)]
-pub struct Encounters<R> {
+pub struct Encounters<R: Real> {
     algorithm: PairwiseSgd<R>,
     node: NodeId,
     /// Whom it may meet, and how many nodes there are.
@@ -49,7 +49,7 @@ pub struct Encounters<R> {
 }
 
 #[derive(Debug)]
-enum Phase<R> {
+enum Phase<R: Real> {
     Asking,
     /// The offer is out; the gradient is used when the reply has come.
     Meeting(NodeId, Answer<R>),

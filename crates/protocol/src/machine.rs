@@ -16,7 +16,7 @@ use crate::topology::Wiring;
 
 /// What happened.
 #[derive(Clone, Debug)]
-pub enum Input<R> {
+pub enum Input<R: Real> {
     /// The wiring that [`Output::Begin`] asked for.
     Wiring {
         /// Which round it is of.

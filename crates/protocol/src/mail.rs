@@ -32,6 +32,7 @@ pub(crate) use letter::are_finite;
 pub use letter::{Letter, Letters};
 pub use message::Message;
 pub use slot::Slot;
+pub(crate) use slot::fetch_from;
 
 /// How large the messages of an algorithm are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -170,6 +171,7 @@ impl<'m, R: Real> MailPart<'m, R> {
             values: &mut self.values[idx * width..][..width],
             mask: &mut self.masks[idx * words..][..words],
             extent: &mut self.extents[idx],
+            ahead: &[],
         }
     }
 
@@ -187,6 +189,7 @@ impl<'m, R: Real> MailPart<'m, R> {
             values: &mut self.values[idx * width..][..width],
             mask: &mut self.masks[idx * words..][..words],
             extent: &mut self.extents[idx],
+            ahead: &[],
         }
     }
 

@@ -1,12 +1,12 @@
 //! Paper 003: stochastic gradient push with private gradients.
 
 use undertone_graph::NodeId;
-use undertone_privacy::release::Released;
+use undertone_privacy::release::{Pending, Released};
 use undertone_real::Real;
 
 use crate::carried::Carried;
 use crate::initial::{point, start};
-use crate::mail::{Letter, Shape, Slot};
+use crate::mail::{Letter, Shape, Slot, fetch_from};
 use crate::push_sum::{ratio, take_in};
 use crate::question::{Answer, Question};
 use crate::step::{Descent, Steps};
@@ -27,11 +27,13 @@ use crate::topology::Neighbourhood;
 /// Zhu and others (paper 003), algorithms 1 and 2; theory 7.1 and 7.2. Their theorem 2 does not
 /// hold in the regime it is used in (`undertone claims`, CE-2 and CE-3).
 #[derive(Clone, Debug, PartialEq)]
-pub struct PrivSgp<R> {
+pub struct PrivSgp<R: Real> {
     /// The vector, then the weight.
     state: Released<Vec<R>>,
     /// The last answer, whose memory is for the next question.
     memory: Option<Released<Vec<R>>>,
+    /// The last answer, if it is to be read a piece at a time by the pass that sends.
+    pending: Option<Box<Pending<R>>>,
     /// How far the last answer moves the state, if that is left to the pass that sends. With
     /// variance reduction the mean moves then as well.
     step: Option<R>,
@@ -54,7 +56,8 @@ impl<R: Real> PrivSgp<R> {
     pub fn new(start_at: &[R], steps: Steps) -> Self {
         let mut state = start(start_at);
         state.update(|state| state.push(R::ONE));
-        Self { state, memory: None, step: None, descent: Descent::new(steps), reduction: None }
+        let descent = Descent::new(steps);
+        Self { state, memory: None, pending: None, step: None, descent, reduction: None }
     }
 
     /// With variance reduction for a node of so many records, whose oracle answers
@@ -73,6 +76,58 @@ impl<R: Real> Reduction<R> {
         self.mean.update(|mean| {
             mean.iter_mut().zip(sum.get()).for_each(|(mean, sum)| *mean += one * *sum);
         });
+    }
+}
+
+/// A step that is taken while the state is sent.
+struct Step<'a, R> {
+    /// How far against the sum, and against the mean of before.
+    by_sum: R,
+    by_mean: R,
+    /// What is kept and sent.
+    share: R,
+    reduction: &'a mut Option<Reduction<R>>,
+}
+
+impl<R: Real> Step<'_, R> {
+    /// Asks for what a later step needs.
+    #[inline(always)]
+    fn fetch(&self, first: usize, slot: &Slot<'_, R>) {
+        slot.fetch(first);
+        if let Some(Reduction { mean, .. }) = &*self.reduction {
+            fetch_from(mean.get(), first);
+        }
+    }
+
+    /// Of the numbers from a place on; the mean moves with the sum.
+    #[inline(always)]
+    fn take(
+        &mut self,
+        state: &mut Released<Vec<R>>,
+        first: usize,
+        sum: &[R],
+        slot: &mut Slot<'_, R>,
+    ) {
+        let Self { by_sum, by_mean, share, reduction } = self;
+        let (by_sum, by_mean, share) = (*by_sum, *by_mean, *share);
+        let Some(Reduction { mean, share: part }) = reduction else {
+            let moves = sum.iter().map(|sum| move |x| x - by_sum * *sum);
+            return slot.move_and_send(first, state, moves, share);
+        };
+        let one = R::from_f64(*part);
+        mean.update(
+            #[inline(always)]
+            |mean| {
+                let moves = mean[first..].iter_mut().zip(sum).map(|(mean, sum)| {
+                    move |x| {
+                        let moved = (x - by_mean * *mean) - by_sum * *sum;
+                        *mean += one * *sum;
+                        moved
+                    }
+                });
+                slot.move_and_send(first, state, moves, share);
+            },
+        );
     }
 }
 
@@ -103,13 +158,20 @@ impl<R: Real> Synchronous<R> for PrivSgp<R> {
 
     #[inline(always)]
     fn answer(&mut self, round: u64, answer: Answer<R>) {
-        let Self { state, memory, step, descent, reduction } = self;
+        let Self { state, memory, pending, step, descent, reduction } = self;
         let share = 1.0 / descent.steps.divisor;
-        *memory = answer.released();
+        let by_sum = R::from_f64(descent.steps.size.at(round) * share);
+        *memory = match answer {
+            Answer::Pending(sum) if descent.steps.momentum == 0.0 => {
+                (*pending, *step) = (Some(sum), Some(by_sum));
+                return;
+            }
+            answer => answer.released(),
+        };
         match (&*memory, reduction) {
             (None, _) => descent.take(round, state, &[]),
             (Some(_), _) if descent.steps.momentum == 0.0 => {
-                *step = Some(R::from_f64(descent.steps.size.at(round) * share));
+                *step = Some(by_sum);
             }
             (Some(sum), None) => descent.take(round, state, &[(share, sum)]),
             (Some(sum), Some(reduction)) => {
@@ -123,30 +185,24 @@ impl<R: Real> Synchronous<R> for PrivSgp<R> {
     #[inline(always)]
     fn send(&mut self, round: u64, around: &Neighbourhood<'_>, slot: &mut Slot<'_, R>) {
         let share = R::from_f64(around.share());
-        let Self { state, memory, step, descent, reduction } = self;
-        let (Some(by_sum), Some(sum)) = (step.take(), &*memory) else {
-            return slot.scale_and_send(state, share);
+        let Some(by_sum) = self.step.take() else {
+            return slot.scale_and_send(&mut self.state, share);
         };
-        let Some(Reduction { mean, share: part }) = reduction else {
-            let moves = sum.get().iter().map(|sum| move |x| x - by_sum * *sum);
-            return slot.move_and_send(state, moves, share);
-        };
-        // Against the mean of before and the sum; the mean moves with the sum.
+        let Self { state, memory, pending, descent, reduction, .. } = self;
         let by_mean = R::from_f64(descent.steps.size.at(round));
-        let one = R::from_f64(*part);
-        mean.update(
-            #[inline(always)]
-            |mean| {
-                let moves = mean.iter_mut().zip(sum.get()).map(|(mean, sum)| {
-                    move |x| {
-                        let moved = (x - by_mean * *mean) - by_sum * *sum;
-                        *mean += one * *sum;
-                        moved
-                    }
-                });
-                slot.move_and_send(state, moves, share);
-            },
-        );
+        let mut step = Step { by_sum, by_mean, share, reduction };
+        if let Some(mut sum) = pending.take() {
+            // While noise is made, what comes next is on its way.
+            step.fetch(0, slot);
+            while let Some((first, piece)) = sum.next_piece() {
+                step.fetch(first + piece.get().len(), slot);
+                step.take(state, first, piece.get(), slot);
+            }
+            *memory = Some(sum.finish());
+        } else if let Some(sum) = &*memory {
+            step.take(state, 0, sum.get(), slot);
+        }
+        slot.scale_and_send_from(self.dimension(), &mut self.state, share);
     }
 
     #[inline(always)]
@@ -174,8 +230,11 @@ impl<R: Real> Synchronous<R> for PrivSgp<R> {
     fn add_conserved(&self, _sum: &mut [f64]) {}
 
     fn carry(&mut self, carried: &mut Carried<'_>) {
-        let Self { state, memory, step, descent, reduction } = self;
+        let Self { state, memory, pending, step, descent, reduction } = self;
         carried.released(state);
+        if let Some(sum) = pending.take() {
+            *memory = Some(sum.finish());
+        }
         carried.maybe(memory);
         let mut pending: Vec<R> = step.iter().copied().collect();
         carried.values(&mut pending);

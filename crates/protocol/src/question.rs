@@ -1,7 +1,7 @@
 //! What a protocol may ask of its node's data, and what it gets.
 
 use undertone_privacy::mechanism::Masked;
-use undertone_privacy::release::Released;
+use undertone_privacy::release::{Pending, Released};
 use undertone_real::Real;
 
 /// A question to the oracle. Each kind has its own sensitivity and its own event; all that a
@@ -75,11 +75,14 @@ pub enum Question<R> {
 
 /// The oracle's answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer<R> {
+pub enum Answer<R: Real> {
     /// Not worth sending, by a test that is paid for.
     Below,
     /// Some coordinates, paid for.
     Masked(Released<Masked<R>>),
+    /// A value that is paid for, whose noise is added when it is read: of long vectors, which are
+    /// not near any more after all of them were written.
+    Pending(Box<Pending<R>>),
     /// A value that is paid for.
     Released(Released<Vec<R>>),
     /// The budget does not suffice. The protocol goes on mixing: its neighbours wait for it.
@@ -91,6 +94,7 @@ impl<R: Real> Answer<R> {
     pub fn released(self) -> Option<Released<Vec<R>>> {
         match self {
             Self::Released(value) => Some(value),
+            Self::Pending(value) => Some(value.finish()),
             Self::Below | Self::Masked(_) | Self::Refused => None,
         }
     }
@@ -99,7 +103,7 @@ impl<R: Real> Answer<R> {
 /// What goes between a node and its oracle in a round: a question, in whose place its answer comes.
 /// Drivers of many nodes hand several of them over at a time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Exchange<R> {
+pub enum Exchange<R: Real> {
     /// Nothing was asked.
     #[default]
     Nothing,
@@ -109,7 +113,29 @@ pub enum Exchange<R> {
     Answered(Answer<R>),
 }
 
-impl<R> Exchange<R> {
+impl<R: Real> Exchange<R> {
+    /// The question, if it is not answered yet.
+    pub fn question(&self) -> Option<&Question<R>> {
+        match self {
+            Self::Asked(question) => Some(question),
+            _ => None,
+        }
+    }
+
+    /// The point of a question for a gradient. What is left asks at a point without numbers, until
+    /// the answer takes its place.
+    #[inline]
+    pub fn take_point(&mut self) -> Option<Released<Vec<R>>> {
+        match self {
+            Self::Asked(
+                Question::Difference { at, .. }
+                | Question::Gradient { at, .. }
+                | Question::Masked { at, .. },
+            ) => Some(at.take()),
+            _ => None,
+        }
+    }
+
     /// The question, if it is not answered yet; nothing is in its place then.
     pub fn take_question(&mut self) -> Option<Question<R>> {
         match std::mem::take(self) {

@@ -17,7 +17,7 @@ use crate::time::Time;
 use crate::world::WorldError;
 
 /// A network of [`PairwiseSgd`] nodes. Same seed, same bits.
-pub struct Asynchronous<R, O> {
+pub struct Asynchronous<R: Real, O> {
     nodes: Vec<PairwiseSgd<R>>,
     oracles: Vec<O>,
     answer: Answering<O, R>,

@@ -29,7 +29,7 @@ use self::outcome::{add_drops, count};
 use self::queue::{Event, Queue, Transfer};
 
 /// A network in virtual time. Messages are moved by reference; their bytes are only counted.
-pub struct Events<P, R, O> {
+pub struct Events<P, R: Real, O> {
     nodes: Vec<Node<P, R, O>>,
     answer: Answering<O, R>,
     wirings: Wirings,
@@ -86,7 +86,7 @@ pub enum SimError {
     Violated(#[from] Violation),
 }
 
-struct Node<P, R, O> {
+struct Node<P, R: Real, O> {
     machine: Machine<P, R>,
     oracle: O,
     presence: Presence,

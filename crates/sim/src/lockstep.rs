@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use undertone_graph::NodeId;
 use undertone_protocol::{
     Answer, Exchange, Mail, MailPart, Question, Synchronous, TopologyError, Wiring, Wirings,
 };
@@ -192,7 +193,7 @@ where
 }
 
 /// Asks oracles one after the other, as [`Lockstep::advance_asking`] wants it.
-pub fn one_by_one<O, R, E>(
+pub fn one_by_one<O, R: Real, E>(
     answer: impl Fn(&mut O, Question<R>) -> Result<Answer<R>, E>,
 ) -> impl Fn(&mut [O], usize, &mut [Exchange<R>]) -> Result<(), E> {
     move |oracles, first, exchanges| {
@@ -230,7 +231,7 @@ pub enum Halt<E> {
 const LEAST_PIECE: usize = 16;
 
 /// Threads, and what they share for some rounds.
-struct Crew<'a, P, R> {
+struct Crew<'a, P, R: Real> {
     nodes: Vec<Mutex<&'a mut [P]>>,
     /// What nodes do before they send.
     opening: &'a dyn Opening<R>,
@@ -330,13 +331,16 @@ where
         let (round, part) = (self.start + phase, &self.mail[turn(phase)][piece]);
         let part = &mut *part.write().expect(UNBROKEN);
         let Some(mut answering) = self.opening.of_piece(piece) else {
-            let send = Some(Sending { part, offset: 0, wiring, round });
+            let send = Some(Sending { part, offset: 0, wiring, round, ahead: &[] });
             return arch.dispatch(Pass { nodes, first, hear, desk: None, send });
         };
         let mut traffic = Traffic::default();
         let together = together(nodes[0].shape().width * size_of::<R>());
+        let count = nodes.len();
         for (k, nodes) in nodes.chunks_mut(together).enumerate() {
             let offset = k * together;
+            // While one node makes noise, what the next will hear is on its way.
+            let next = (together == 1 && offset + 1 < count).then_some(first + offset + 1);
             let first = first + offset;
             let ask = Some((Turn::Ask(round), &mut *desk));
             arch.dispatch(Pass { nodes: &mut *nodes, first, hear, desk: ask, send: None });
@@ -345,7 +349,10 @@ where
                 return traffic;
             }
             let answer = Some((Turn::Answer(round), &mut *desk));
-            let send = Some(Sending { part, offset, wiring, round });
+            let ahead = hear
+                .zip(next)
+                .map_or(&[][..], |(hear, next)| hear.first_heard(NodeId(next as u32)));
+            let send = Some(Sending { part, offset, wiring, round, ahead });
             let sent = arch.dispatch(Pass { nodes, first, hear: None, desk: answer, send });
             traffic.messages += sent.messages;
             traffic.bytes += sent.bytes;

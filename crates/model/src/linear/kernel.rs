@@ -9,7 +9,7 @@ use undertone_real::Real;
 use super::{Linear, exchange_entry};
 use crate::clip::coefficients;
 use crate::loss::{Loss, hinge, logistic_slope};
-use crate::objective::{Batch, Clipped};
+use crate::objective::{At, Batch, Clipped};
 use crate::row::Row;
 use crate::table::Table;
 
@@ -18,7 +18,7 @@ const LANES: usize = 16;
 
 /// Records whose coefficients are computed together: as many as lanes, so that sums over lanes fill
 /// the lanes again.
-const BLOCK: usize = LANES;
+pub(super) const BLOCK: usize = LANES;
 
 /// Rows that are added to the sum together.
 const GROUP: usize = 4;
@@ -100,7 +100,7 @@ impl<R: Real> Sum<'_, R> {
         for (dots, rows) in dots.as_chunks_mut::<GROUP>().0.iter_mut().zip(groups) {
             *dots = partial_dots(rows, x, &self.tail);
         }
-        let dots = sums(&dots);
+        let dots = tree_sums(&dots);
         let mut finite = true;
         for i in 0..N {
             scores[i] = dots[i].to_f64() + offset;
@@ -111,26 +111,7 @@ impl<R: Real> Sum<'_, R> {
                 scores[i] = precisely(rows[i], x) + offset;
             }
         }
-        let mut slopes = [0.0; N];
-        match self.model.loss {
-            Loss::Logistic => {
-                for i in 0..N {
-                    slopes[i] = signs[i] * logistic_slope(signs[i] * scores[i]);
-                }
-            }
-            Loss::SmoothedHinge { width } => {
-                for i in 0..N {
-                    slopes[i] = signs[i] * hinge(width, signs[i] * scores[i]).1;
-                }
-            }
-            // A linear model has no other loss than the squared one.
-            _ => {
-                for i in 0..N {
-                    slopes[i] = scores[i] - signs[i];
-                }
-            }
-        }
-        let slopes = slopes.map(R::from_f64);
+        let slopes = slopes(self.model.loss, &scores, &signs);
         let mut cs = coefficients(slopes, norms, self.clip, count, &mut self.clipped);
         if let Some(table) = &mut self.table {
             for i in 0..count {
@@ -165,6 +146,108 @@ impl<R: Real> Sum<'_, R> {
             coefficients.iter().for_each(|c| *intercept += *c);
         }
     }
+}
+
+/// The sums of [`At`] of one dense record each, at most a block of them, in the places of the
+/// points. Coefficients are computed for all of them in vectors.
+pub(super) fn sums<R: Real>(model: &Linear, of: &mut [At<'_, R>], clip: f64) {
+    pulp::Arch::new().dispatch(Sums { model, of, clip });
+}
+
+struct Sums<'a, 'b, R> {
+    model: &'a Linear,
+    of: &'a mut [At<'b, R>],
+    clip: f64,
+}
+
+impl<R: Real> pulp::WithSimd for Sums<'_, '_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let Self { model, of, clip } = self;
+        let mut rows: [&[R]; BLOCK] = [&[]; BLOCK];
+        let [mut offsets, mut norms, mut signs] = [[0.0; BLOCK]; 3];
+        let mut dots = [[R::ZERO; LANES]; BLOCK];
+        for (i, At { point, batch }) in of.iter().enumerate() {
+            let (record, data) = (batch.record(0), batch.data());
+            let row = data.dense_row(record).expect("all records are dense");
+            (signs[i], offsets[i]) = (model.targets(*batch)[record].to_f64(), model.offset(point));
+            norms[i] = model.with_one(data.squared_norms()[record]);
+            let x = &point[..model.width];
+            dots[i] = partial_dot(row, x, &Tail::new(x));
+            rows[i] = row;
+        }
+        let dots = tree_sums(&dots);
+        let mut scores = [0.0; BLOCK];
+        for i in 0..BLOCK {
+            scores[i] = dots[i].to_f64() + offsets[i];
+        }
+        if dots.iter().any(|dot| !dot.is_finite()) {
+            for i in (0..of.len()).filter(|i| !dots[*i].is_finite()) {
+                scores[i] = precisely(rows[i], &of[i].point[..model.width]) + offsets[i];
+            }
+        }
+        let slopes = slopes(model.loss, &scores, &signs);
+        let cs = coefficients(slopes, norms, clip, of.len(), &mut Clipped::default());
+        for ((At { point, .. }, row), c) in of.iter_mut().zip(rows).zip(cs) {
+            let (out, intercept) = point.split_at_mut(model.width);
+            // Zero times a row may be NaN.
+            let c = if c == R::ZERO {
+                out.fill(R::ZERO);
+                R::ZERO
+            } else {
+                write_product(row, c, out);
+                c
+            };
+            if let [intercept] = intercept {
+                *intercept = c;
+            }
+        }
+    }
+}
+
+/// `out = c row`, with the signs that adding to zero gives to zeros.
+#[inline(always)]
+fn write_product<R: Real>(row: &[R], c: R, out: &mut [R]) {
+    // The last numbers are a window with some of those before, which are the same again.
+    if let (Some(row), Some(out)) = (row.last_chunk::<LANES>(), out.last_chunk_mut::<LANES>()) {
+        for l in 0..LANES {
+            out[l] = row[l].mul_add(c, R::ZERO);
+        }
+    } else {
+        out.iter_mut().zip(row).for_each(|(out, v)| *out = v.mul_add(c, R::ZERO));
+    }
+    for (out, row) in out.as_chunks_mut::<LANES>().0.iter_mut().zip(row.as_chunks::<LANES>().0) {
+        for l in 0..LANES {
+            out[l] = row[l].mul_add(c, R::ZERO);
+        }
+    }
+}
+
+/// The derivatives of losses by their scores, given targets.
+#[inline(always)]
+fn slopes<R: Real, const N: usize>(loss: Loss, scores: &[f64; N], signs: &[f64; N]) -> [R; N] {
+    let mut slopes = [0.0; N];
+    match loss {
+        Loss::Logistic => {
+            for i in 0..N {
+                slopes[i] = signs[i] * logistic_slope(signs[i] * scores[i]);
+            }
+        }
+        Loss::SmoothedHinge { width } => {
+            for i in 0..N {
+                slopes[i] = signs[i] * hinge(width, signs[i] * scores[i]).1;
+            }
+        }
+        // A linear model has no other loss than the squared one.
+        _ => {
+            for i in 0..N {
+                slopes[i] = scores[i] - signs[i];
+            }
+        }
+    }
+    slopes.map(R::from_f64)
 }
 
 /// Partial sums of the products of some rows with `x`. Some, so that more reads are under way at
@@ -286,7 +369,7 @@ fn window<R: Real>(row: &[R]) -> [R; LANES] {
 
 /// The sum over the lanes of each row, as a tree: the upper half is added to the lower one.
 #[inline(always)]
-fn sums<R: Real, const N: usize>(rows: &[[R; LANES]; N]) -> [R; N] {
+fn tree_sums<R: Real, const N: usize>(rows: &[[R; LANES]; N]) -> [R; N] {
     let mut fours = [[R::ZERO; 4]; N];
     for (four, row) in fours.iter_mut().zip(rows) {
         for l in 0..4 {

@@ -59,10 +59,13 @@ pub(super) fn clipped<R: Real>(
         group.losses(loss);
         group.backward(&mut norms);
         group.scale(&norms, clip, &mut clipped);
-        group.add(out, start > 0);
+        let more = start > 0;
         if let Some(table) = &mut table {
+            group.add(out, more, None);
             group.swap(table);
-            group.add(out, true);
+            group.add(out, true, Some(more));
+        } else {
+            group.add(out, more, Some(more));
         }
     }
     clipped

@@ -146,6 +146,7 @@ impl Learning {
         seed: u64,
     ) -> Result<Vec<Learner<R>>, PlanError> {
         let train = &examples::<R>(&self.records).train;
+        train.prepare();
         let objective = self.model.objective::<R>();
         let learner = |(node, part): (u32, Vec<usize>)| {
             let (priced, batches) = self.price(plan, node, part.len())?;

@@ -11,14 +11,14 @@ use undertone_privacy::event::Event;
 use undertone_privacy::ledger::Receipt;
 use undertone_privacy::mechanism::{Exposure, GaussianMechanism, Masked, MaskedGaussian};
 use undertone_privacy::noise::Key;
-use undertone_privacy::release::{ClippedSum, Released};
+use undertone_privacy::release::{ClippedSum, Pending, Released};
 use undertone_privacy::sampler::{self, Drawn, Sampler};
 use undertone_privacy::units::{ClipNorm, OutOfRange, Probability, Sensitivity};
-use undertone_protocol::{Answer, PublicBits};
+use undertone_protocol::{Answer, PublicBits, Question};
 use undertone_real::Real;
 
 use self::schedule::{Drawing, Schedule};
-use self::workspace::Workspace;
+pub(crate) use self::workspace::Workspace;
 use super::adaptive::AdaptiveClip;
 use super::answers::sum_event;
 use super::printed::{self, Printed};
@@ -35,7 +35,8 @@ pub struct PrivateGradients<R: Real> {
     schedule: Schedule,
     /// The event of the first round that has a batch.
     first: Arc<Event>,
-    workspace: Workspace<R>,
+    /// None while it is lent.
+    workspace: Option<Box<Workspace<R>>>,
 }
 
 /// Why gradients cannot be remembered.
@@ -99,7 +100,8 @@ impl<R: Real> PrivateGradients<R> {
         schedule: &[Option<(Sampler, Noise)>],
     ) -> Self {
         let unpriced = |drawing: &Option<(Sampler, Noise)>| {
-            drawing.map(|(sampler, noise)| Drawing { sampler, noise, event: Arc::new(Event::NoOp) })
+            let event = Arc::new(Event::NoOp);
+            drawing.map(|(sampler, noise)| Drawing { sampler, noise, event, returned: None })
         };
         let mut gradients = Self {
             objective,
@@ -111,7 +113,7 @@ impl<R: Real> PrivateGradients<R> {
                 rounds => Schedule::Rounds(rounds.iter().map(unpriced).collect()),
             },
             first: Arc::new(Event::NoOp),
-            workspace: Workspace::default(),
+            workspace: None,
         };
         gradients.price();
         gradients
@@ -211,6 +213,19 @@ impl<R: Real> PrivateGradients<R> {
         self.in_round(round).map(|drawing| &drawing.event)
     }
 
+    /// The same to pay with.
+    pub(crate) fn take_event(&mut self, round: u64) -> Option<Arc<Event>> {
+        let Drawing { event, returned, .. } = self.schedule.in_round_mut(round)?;
+        Some(returned.take().unwrap_or_else(|| Arc::clone(event)))
+    }
+
+    /// Takes back what was paid with.
+    pub(crate) fn return_event(&mut self, round: u64, event: Arc<Event>) {
+        if let Some(drawing) = self.schedule.in_round_mut(round) {
+            drawing.returned = Some(event);
+        }
+    }
+
     /// What to debit in the first round that has a batch.
     pub fn event(&self) -> &Arc<Event> {
         &self.first
@@ -243,6 +258,17 @@ impl<R: Real> PrivateGradients<R> {
         }
     }
 
+    /// Whether such questions are answered.
+    pub(crate) fn answers(&self, question: &Question<R>) -> bool {
+        match self.kind {
+            Kind::Adaptive(_) | Kind::Gradients | Kind::Printed(_) => {
+                matches!(question, Question::Gradient { .. })
+            }
+            Kind::Masked(_) => matches!(question, Question::Masked { .. }),
+            Kind::Differences(_) => matches!(question, Question::Difference { .. }),
+        }
+    }
+
     /// The law of a round's batch and the number of records it is drawn from. None if the batch is
     /// drawn with what is computed from it.
     pub(crate) fn law(&self, round: u64) -> Option<(Sampler, usize)> {
@@ -254,12 +280,6 @@ impl<R: Real> PrivateGradients<R> {
         Some((drawing.sampler, self.data.records()))
     }
 
-    /// Asks for the records of a batch: they may be far, and whoever answers for many nodes has
-    /// others to look after until they come.
-    pub(crate) fn fetch(&self, batch: &sampler::Batch) {
-        Batch::of(&self.data, batch.indices()).fetch();
-    }
-
     /// Computes and releases the answer of a round, from a batch that was drawn by its law if it
     /// has one.
     pub(crate) fn release(
@@ -267,44 +287,78 @@ impl<R: Real> PrivateGradients<R> {
         round: u64,
         at: &[R],
         batch: Option<sampler::Batch>,
-        receipt: Receipt,
-        key: &Key,
+        (receipt, key): (Receipt, &Key),
+        workspace: &mut Workspace<R>,
     ) -> Result<Answer<R>, OracleError> {
         let Some(&Drawing { sampler, noise, .. }) = self.in_round(round) else {
             return Ok(Answer::Refused);
         };
         if let Kind::Printed(_) = self.kind {
-            return self.release_printed(at, sampler, noise, receipt, key);
+            return self.release_printed(at, (sampler, noise), receipt, key, workspace);
         }
         if let Kind::Adaptive(clip) = self.kind {
-            return self.release_adaptive(at, clip, (sampler, noise), receipt, key);
+            return self.release_adaptive(at, clip, (sampler, noise), (receipt, key), workspace);
         }
         let secret = match batch {
-            Some(batch) => self.secret(at, batch.indices(), batch.drawn()).0,
+            Some(batch) => self.secret(at, batch.indices(), batch.drawn(), workspace).0,
             None => {
                 let batch = exposed::draw(&sampler, self.data.records(), &receipt, key);
-                self.secret(at, &batch, Drawn::full()).0
+                self.secret(at, &batch, Drawn::full(), workspace).0
             }
         };
         let sensitivity = self.sensitivity();
-        if let Kind::Masked(transmit) = self.kind {
-            return Ok(Answer::Masked(match noise {
-                Noise::Exposed => {
-                    let bits = exposed::bits(&receipt, key);
-                    some(Exposure.release(secret, receipt)?, transmit, bits)
+        Ok(match (noise, &self.kind) {
+            (Noise::Exposed, Kind::Masked(transmit)) => {
+                let bits = exposed::bits(&receipt, key);
+                Answer::Masked(some(Exposure.release(secret, receipt)?, *transmit, bits))
+            }
+            (Noise::Gaussian(sigma), Kind::Masked(transmit)) => {
+                let gaussian = GaussianMechanism { sensitivity, sigma };
+                let masked = MaskedGaussian { gaussian, transmit: *transmit };
+                Answer::Masked(masked.release(secret, receipt, key)?)
+            }
+            (Noise::Exposed, _) => Answer::Released(Exposure.release(secret, receipt)?),
+            (Noise::Gaussian(sigma), _) => {
+                let mechanism = GaussianMechanism { sensitivity, sigma };
+                let promised = mechanism.promise(secret, receipt, key)?;
+                match self.objective.dimension() >= LONG {
+                    true => Answer::Pending(Box::new(promised)),
+                    false => Answer::Released(promised.finish()),
                 }
-                Noise::Gaussian(sigma) => {
-                    let gaussian = GaussianMechanism { sensitivity, sigma };
-                    MaskedGaussian { gaussian, transmit }.release(secret, receipt, key)?
-                }
-            }));
-        }
-        Ok(Answer::Released(noise.release(secret, sensitivity, receipt, key)?))
+            }
+        })
     }
 
-    /// What it computes in, and the memory of the next answer. What a computation leaves there is
-    /// secret, and nobody reads it: oracles of one process pass it on, and each writes over it.
-    pub(crate) fn workspace(&mut self) -> &mut Workspace<R> {
+    /// The objective and the clip norm, if all there is to do in a round is to sum the gradients of
+    /// a batch, which does not change anything here, and to add noise.
+    pub(crate) fn plain_sum(&self, round: u64) -> Option<(&Arc<dyn Tabled<R>>, ClipNorm)> {
+        let plain = matches!(self.kind, Kind::Gradients) && self.law(round).is_some();
+        plain.then_some((&self.objective, self.clip))
+    }
+
+    /// The records of a batch. They may be far: whoever answers for many nodes asks for them, and
+    /// has others to look after until they come.
+    pub(crate) fn chosen<'a>(&'a self, batch: &'a sampler::Batch) -> Batch<'a, R> {
+        Batch::of(&self.data, batch.indices())
+    }
+
+    /// Releases a plain sum, whose noise is added later.
+    #[inline(always)]
+    pub(crate) fn promise(
+        &self,
+        round: u64,
+        sum: Vec<R>,
+        drawn: Drawn,
+        (receipt, key): (Receipt, &Key),
+    ) -> Result<Pending<R>, OracleError> {
+        let drawing = self.in_round(round).expect("a batch was drawn for it");
+        let Noise::Gaussian(sigma) = drawing.noise else { unreachable!("a batch has a law") };
+        let mechanism = GaussianMechanism { sensitivity: self.sensitivity(), sigma };
+        Ok(mechanism.promise(vouched(sum, self.contribution(), drawn), receipt, key)?)
+    }
+
+    /// Where it keeps what is computed in.
+    pub(crate) fn workspace(&mut self) -> &mut Option<Box<Workspace<R>>> {
         &mut self.workspace
     }
 
@@ -333,7 +387,10 @@ impl<R: Real> PrivateGradients<R> {
             Kind::Masked(transmit) => Some(*transmit),
             _ => None,
         };
-        for Drawing { sampler, noise, event } in self.schedule.rounds_mut().iter_mut().flatten() {
+        for Drawing { sampler, noise, event, returned } in
+            self.schedule.rounds_mut().iter_mut().flatten()
+        {
+            *returned = None;
             *event = Arc::new(match (&self.kind, *noise) {
                 (Kind::Printed(_), Noise::Gaussian(sigma)) => {
                     let mechanism = printed::mechanism(sampler, records, self.clip, sigma);
@@ -353,9 +410,15 @@ impl<R: Real> PrivateGradients<R> {
 
     /// Sums the clipped gradients of a batch, or their differences, and counts those that were not
     /// shortened.
-    fn secret(&mut self, at: &[R], batch: &[usize], drawn: Drawn) -> (ClippedSum<R>, u64) {
-        let mut sum = self.memory();
-        let (clip, scratch) = (self.clip.get(), &mut self.workspace.scratch);
+    fn secret(
+        &mut self,
+        at: &[R],
+        batch: &[usize],
+        drawn: Drawn,
+        workspace: &mut Workspace<R>,
+    ) -> (ClippedSum<R>, u64) {
+        let mut sum = workspace.memory(self.objective.dimension());
+        let (clip, scratch) = (self.clip.get(), &mut workspace.scratch);
         let chosen = Batch::of(&self.data, batch);
         let clipped = match &mut self.kind {
             Kind::Differences(table) => {
@@ -366,14 +429,10 @@ impl<R: Real> PrivateGradients<R> {
         let within = batch.len() as u64 - clipped.shortened;
         (vouched(sum, self.contribution(), drawn), within)
     }
-
-    /// That of the last question, as long as a gradient.
-    fn memory(&mut self) -> Vec<R> {
-        let mut sum = std::mem::take(&mut self.workspace.sum);
-        sum.resize(self.objective.dimension(), R::ZERO);
-        sum
-    }
 }
+
+/// Answers of so many numbers get their noise when they are read: by then they would not be near.
+const LONG: usize = 1 << 13;
 
 /// The objective clips every gradient, and what it remembers is clipped as well.
 fn vouched<R: Real>(sum: Vec<R>, contribution: ClipNorm, drawn: Drawn) -> ClippedSum<R> {

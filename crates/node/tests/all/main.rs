@@ -10,3 +10,4 @@ mod oracle;
 mod oracle_gradients;
 mod plan;
 mod sampling_laws;
+mod together;

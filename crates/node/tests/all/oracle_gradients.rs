@@ -25,7 +25,7 @@ use undertone_protocol::{
 use undertone_real::Real;
 
 /// Half the squared distances to the records, with a table of whole gradients.
-struct Distances(MeanEstimation);
+pub(crate) struct Distances(MeanEstimation);
 
 impl<R: Real> Objective<R> for Distances {
     fn dimension(&self) -> usize {
@@ -84,23 +84,23 @@ impl<R: Real> Tabled<R> for Distances {
     }
 }
 
-fn distances(dimension: usize) -> Arc<Distances> {
+pub(crate) fn distances(dimension: usize) -> Arc<Distances> {
     Arc::new(Distances(MeanEstimation::new(dimension)))
 }
 
-fn dataset(width: usize, values: &[f64]) -> Dataset<f64> {
+pub(crate) fn dataset(width: usize, values: &[f64]) -> Dataset<f64> {
     Dataset::new(Features::Dense { width, values: values.to_vec() }, Targets::None).unwrap()
 }
 
-fn clip(norm: f64) -> ClipNorm {
+pub(crate) fn clip(norm: f64) -> ClipNorm {
     ClipNorm::new(norm).unwrap()
 }
 
-fn gaussian(sigma: f64) -> Noise {
+pub(crate) fn gaussian(sigma: f64) -> Noise {
     Noise::Gaussian(Scale::new(sigma).unwrap())
 }
 
-fn poisson(probability: f64) -> Sampler {
+pub(crate) fn poisson(probability: f64) -> Sampler {
     Sampler::Poisson(PoissonSampler { probability: Probability::new(probability).unwrap() })
 }
 
@@ -119,7 +119,7 @@ fn open(
     Oracle::new(private, Ledger::open(header, Vec::new()).unwrap(), Key::from_seed(seed))
 }
 
-fn exposed(private: Private<f64>, plan: Event, seed: u64) -> Oracle<f64> {
+pub(crate) fn exposed(private: Private<f64>, plan: Event, seed: u64) -> Oracle<f64> {
     open(private, plan, f64::INFINITY, Adjacency::Replace, seed)
 }
 
@@ -128,7 +128,7 @@ fn epsilon(accountant: Accountant, plan: &Event, adjacency: Adjacency, delta: f6
     accountant.epsilon(plan, adjacency, delta).unwrap().epsilon.get()
 }
 
-fn gradient_at(round: u64, at: &[f64]) -> Question<f64> {
+pub(crate) fn gradient_at(round: u64, at: &[f64]) -> Question<f64> {
     Question::Gradient { round, at: Released::public(at.to_vec()) }
 }
 
@@ -442,56 +442,6 @@ fn priv_sgp_has_the_price_of_the_theory() {
 }
 
 /// Theory 8 for any objective: the vector of mean estimation, with a wide clip norm.
-/// Invariant I4 for oracles that are asked together: batches, noise, refusals and errors are those
-/// of oracles that are asked one after the other.
-#[test]
-fn oracles_that_are_asked_together_answer_as_they_would_alone() {
-    let one = Sampler::FixedSize(FixedSizeSampler::new(1, 4).unwrap());
-    let oracle = |k: usize| {
-        let data = dataset(2, &[1.0, 0.0, 0.0, 2.0, -3.0, 0.5, 0.1, 0.1].map(|v| v + k as f64));
-        let sampler = if k % 3 == 1 { poisson(0.5) } else { one };
-        let noise = if k % 5 == 3 { Noise::Exposed } else { gaussian(0.5) };
-        let gradients = PrivateGradients::new(distances(2), data, sampler, clip(1.0), noise);
-        // Every seventh node has budget for two rounds only.
-        let plan = gradients.plan(if k % 7 == 6 { 2 } else { 4 });
-        exposed(Private::Gradients(gradients), plan, k as u64)
-    };
-    let [mut alone, mut together] = [(); 2].map(|()| (0..40).map(oracle).collect::<Vec<_>>());
-    let asked = |k: usize, round| gradient_at(round, &[0.1 * k as f64, 0.5]);
-    for round in 0..4 {
-        let ask = |k| match k % 11 {
-            10 => Exchange::Nothing,
-            _ => Exchange::Asked(asked(k, round)),
-        };
-        let mut exchanges: Vec<_> = (0..40).map(ask).collect();
-        // In two parts, the second of which begins somewhere.
-        let (before, behind) = exchanges.split_at_mut(23);
-        Oracle::answer_all(&mut together, 0, before).unwrap();
-        Oracle::answer_all(&mut together, 23, behind).unwrap();
-        for (k, (alone, exchange)) in alone.iter_mut().zip(&exchanges).enumerate() {
-            match exchange {
-                Exchange::Nothing => assert_eq!(k % 11, 10),
-                Exchange::Asked(_) => panic!("not answered"),
-                Exchange::Answered(answer) => {
-                    assert_eq!(*answer, alone.answer(asked(k, round)).unwrap());
-                    assert_eq!(*answer == Answer::Refused, k % 7 == 6 && round >= 2);
-                }
-            }
-        }
-    }
-    for (alone, together) in alone.iter().zip(&together) {
-        assert_eq!(alone.ledger(), together.ledger());
-    }
-    // The first that has no answer is named; those before it are answered, those behind it not
-    // charged.
-    let mut oracles: Vec<_> = (0..3).map(oracle).collect();
-    let mut exchanges = [asked(0, 0), Question::Vector, asked(2, 0)].map(Exchange::Asked);
-    let error = Oracle::answer_all(&mut oracles, 0, &mut exchanges).unwrap_err();
-    assert!(matches!(error, OracleError::OtherData { .. }), "{error}");
-    assert!(matches!(exchanges[0], Exchange::Answered(Answer::Released(_))));
-    assert_eq!((oracles[0].ledger().len(), oracles[2].ledger().len()), (1, 0));
-}
-
 #[test]
 fn a_projected_step_of_any_objective_has_the_value_of_the_theory() {
     let ask = |domain: Domain, norm: f64| {

@@ -123,4 +123,9 @@ impl Receipt {
     pub fn event(&self) -> &Event {
         &self.event
     }
+
+    /// The same, after the release.
+    pub(crate) fn into_event(self) -> Arc<Event> {
+        self.event
+    }
 }

@@ -46,26 +46,24 @@ impl Store for Vec<Entry> {
 /// Counts equal debits in a row and keeps no chain: for simulations of many nodes, which nobody
 /// replays and nobody could tamper with.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tally(Vec<(Arc<Event>, u64)>);
-
-impl Tally {
-    /// What was debited how often, in order.
-    pub fn runs(&self) -> &[(Arc<Event>, u64)] {
-        &self.0
-    }
+pub struct Tally {
+    /// The last event and how often it came. At hand, where most debits find it.
+    last: Option<(Arc<Event>, u64)>,
+    /// Those before it.
+    before: Vec<(Arc<Event>, u64)>,
 }
 
 impl Store for Tally {
     fn append(&mut self, debit: &Debit<'_>) -> Result<Hash, StoreError> {
-        match self.0.last_mut() {
+        match &mut self.last {
             Some((event, times)) if Arc::ptr_eq(event, debit.event()) => *times += 1,
             Some((event, times)) if event == debit.event() => *times += 1,
-            _ => self.0.push((Arc::clone(debit.event()), 1)),
+            last => self.before.extend(last.replace((Arc::clone(debit.event()), 1))),
         }
         Ok(debit.previous())
     }
 
     fn debited(&self) -> Vec<(Arc<Event>, u64)> {
-        self.0.clone()
+        self.before.iter().chain(&self.last).cloned().collect()
     }
 }

@@ -413,7 +413,7 @@ fn ledgers_alike_share_their_terms_and_nothing_else() {
     }
     let refused = second.debit(Arc::clone(&event));
     assert!(matches!(refused, Err(DebitError::NotPlanned { node: 8, .. })), "{refused:?}");
-    assert_eq!(second.store().runs(), [(event, 3)]);
+    assert_eq!(second.store().debited(), [(event, 3)]);
     assert_eq!((first.len(), second.len(), second.spent()), (1, 3, 1.0));
     assert_eq!(first.guarantee().epsilon, second.guarantee().epsilon);
     assert!(matches!(first.open_alike(1 << 24, Tally::default()), Err(OpenError::Node(_))));

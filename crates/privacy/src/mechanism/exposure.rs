@@ -28,7 +28,7 @@ impl Exposure {
     ) -> Result<Released<T>, ReleaseError> {
         let secret = secret.into();
         let (norm, sensitivity) = (secret.norm(), *secret.sensitivity());
-        let (value, _) = admit(secret, receipt, self.event(), norm, &sensitivity)?;
+        let (value, _) = admit(secret, &receipt, self.event(), norm, &sensitivity)?;
         Ok(Released::by_mechanism(value))
     }
 }

@@ -5,8 +5,8 @@ use undertone_real::Real;
 use super::{ReleaseError, admit};
 use crate::event::Event;
 use crate::ledger::Receipt;
-use crate::noise::{Key, add_gaussian};
-use crate::release::{Norm, Released, Secret};
+use crate::noise::Key;
+use crate::release::{Norm, Pending, Released, Secret};
 use crate::units::{Scale, Sensitivity};
 
 /// Adds N(0, sigma^2) to every coordinate, fast: for the simulator.
@@ -43,9 +43,19 @@ impl GaussianMechanism {
         receipt: Receipt,
         key: &Key,
     ) -> Result<Released<Vec<R>>, ReleaseError> {
-        let (mut values, id) =
-            admit(secret.into(), receipt, self.event(), Norm::L2, &self.sensitivity)?;
-        add_gaussian(key, id, self.sigma.get(), &mut values);
-        Ok(Released::by_mechanism(values))
+        self.promise(secret, receipt, key).map(Pending::finish)
+    }
+
+    /// The same release, whose noise is added when it is read.
+    #[inline]
+    pub fn promise<R: Real>(
+        &self,
+        secret: impl Into<Secret<Vec<R>>>,
+        receipt: Receipt,
+        key: &Key,
+    ) -> Result<Pending<R>, ReleaseError> {
+        let (values, id) =
+            admit(secret.into(), &receipt, self.event(), Norm::L2, &self.sensitivity)?;
+        Ok(Pending::new(values, key, id, self.sigma.get(), receipt))
     }
 }

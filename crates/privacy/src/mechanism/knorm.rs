@@ -46,7 +46,7 @@ impl KNormMechanism {
     ) -> Result<Released<Vec<R>>, ReleaseError> {
         let secret = secret.into();
         check_dimension(self.dimension, secret.dimension())?;
-        let (mut values, id) = admit(secret, receipt, self.event(), Norm::L2, &self.sensitivity)?;
+        let (mut values, id) = admit(secret, &receipt, self.event(), Norm::L2, &self.sensitivity)?;
         let mut noise = vec![0.0; values.len()];
         fill_knorm(key, id, self.rate.get(), &mut noise);
         for (value, noise) in values.iter_mut().zip(&noise) {

@@ -42,7 +42,7 @@ impl LaplaceMechanism {
         key: &Key,
     ) -> Result<Released<Vec<R>>, ReleaseError> {
         let (mut values, id) =
-            admit(secret.into(), receipt, self.event(), Norm::L1, &self.sensitivity)?;
+            admit(secret.into(), &receipt, self.event(), Norm::L1, &self.sensitivity)?;
         add_laplace(key, id, self.scale.get(), &mut values);
         Ok(Released::by_mechanism(values))
     }

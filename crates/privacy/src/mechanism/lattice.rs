@@ -87,7 +87,7 @@ impl LatticeGaussian {
             return Err(ReleaseError::OffLattice { step });
         }
         let (mut values, id) =
-            admit(secret, receipt, self.event(), Norm::L2, &self.noise.sensitivity)?;
+            admit(secret, &receipt, self.event(), Norm::L2, &self.noise.sensitivity)?;
         let mut stream = Stream::new(key, id);
         let mut noise = vec![0; values.len()];
         self.sampler.fill(&mut stream, &mut noise);

@@ -60,7 +60,7 @@ impl MaskedGaussian {
         let secret = secret.into();
         let needed = self.event_of(secret.drawn().event(self.gaussian.event()));
         let sensitivity = &self.gaussian.sensitivity;
-        let (mut values, id) = admit_as(secret, receipt, needed, Norm::L2, sensitivity)?;
+        let (mut values, id) = admit_as(secret, &receipt, needed, Norm::L2, sensitivity)?;
         add_gaussian(key, id, self.gaussian.sigma.get(), &mut values);
         // The noise reads the ChaCha8 keystream of this name, the mask its ChaCha20 keystream.
         let (mut stream, transmit) = (Stream::new(key, id), self.transmit.get());

@@ -34,6 +34,29 @@ pub(super) fn blocks<const ROUNDS: usize, const L: usize>(
     scramble::<ROUNDS, L>(words, |l| (*key, [low[l], high[l]], stream));
 }
 
+/// Writes the first groups of two streams with keys of their own side by side: word `w` of block
+/// `l` of the first to `words[w][l]`, of the second to `words[w][LANES + l]`.
+#[inline(always)]
+pub(super) fn first_groups<const ROUNDS: usize>(
+    [(one, first), (other, second)]: [(&[u32; 8], u64); 2],
+    words: &mut [[u32; 2 * LANES]; WORDS],
+) {
+    let sides = |one: u32, other: u32| {
+        let mut sides = [one; 2 * LANES];
+        sides[LANES..].fill(other);
+        sides
+    };
+    let mut keys = [[0; 2 * LANES]; 8];
+    for (k, lanes) in keys.iter_mut().enumerate() {
+        *lanes = sides(one[k], other[k]);
+    }
+    let streams =
+        [sides(first as u32, second as u32), sides((first >> 32) as u32, (second >> 32) as u32)];
+    let mut counters = [0; 2 * LANES];
+    counters.iter_mut().enumerate().for_each(|(l, counter)| *counter = (l % LANES) as u32);
+    lanes_of::<ROUNDS, _>(keys, counters, streams, words);
+}
+
 /// Writes word `w` of the first block of stream `l`, which has a key of its own, to `words[w][l]`.
 /// Keys and numbers of streams are given word by word.
 #[inline(always)]
@@ -42,11 +65,20 @@ pub(super) fn first_blocks<const ROUNDS: usize, const L: usize>(
     streams: [[u32; L]; 2],
     words: &mut [[u32; L]; WORDS],
 ) {
-    let [a, b, c, d, e, f, g, h] = keys;
-    let [low, high] = streams;
+    lanes_of::<ROUNDS, L>(keys, [0; L], streams, words);
+}
+
+/// Blocks of which each has a key, a counter of 32 bits and a number of a stream.
+#[inline(always)]
+fn lanes_of<const ROUNDS: usize, const L: usize>(
+    [a, b, c, d, e, f, g, h]: [[u32; L]; 8],
+    counters: [u32; L],
+    [low, high]: [[u32; L]; 2],
+    words: &mut [[u32; L]; WORDS],
+) {
     scramble::<ROUNDS, L>(words, |l| {
         let key = [a[l], b[l], c[l], d[l], e[l], f[l], g[l], h[l]];
-        (key, [0; 2], [low[l], high[l]])
+        (key, [counters[l], 0], [low[l], high[l]])
     });
 }
 

@@ -17,11 +17,19 @@ pub(super) trait Kernel<R> {
     fn apply(bits: &[[u32; SIDE]], scale: R, emit: impl FnMut(usize, [R; SIDE]));
 }
 
-/// Overwrites `out` with, or adds to it, `scale` times the kernel's noise.
+/// Where noise of a stream goes.
+pub(super) struct To<'a, R> {
+    pub(super) key: &'a Key,
+    pub(super) id: StreamId,
+    pub(super) out: &'a mut [R],
+}
+
+/// Overwrites `out` with, or adds to it, `scale` times the kernel's noise, beginning with the first
+/// of a group.
 ///
 /// Element i is a function of (key, id, i): numbers are made in groups of eight blocks of ChaCha8,
 /// and a group's numbers are in the order word 0 of the eight blocks, word 1 and so on.
-pub(super) fn fill<K, R, const ADD: bool>(key: &Key, id: StreamId, scale: f64, out: &mut [R])
+pub(super) fn fill<K, R, const ADD: bool>(To { key, id, out }: To<'_, R>, scale: f64, group: usize)
 where
     K: Kernel<f32> + Kernel<f64>,
     R: Real,
@@ -29,20 +37,48 @@ where
     let arch = pulp::Arch::new();
     match R::slice_mut(out) {
         SliceMut::F32(out) => {
-            let scale = scale as f32;
-            arch.dispatch(Fill::<K, f32, ADD> { key, id, scale, out, kernel: PhantomData });
+            let (to, scale) = (To { key, id, out }, scale as f32);
+            arch.dispatch(Fill::<K, f32, ADD> { to, scale, begin: group, kernel: PhantomData });
         }
         SliceMut::F64(out) => {
-            arch.dispatch(Fill::<K, f64, ADD> { key, id, scale, out, kernel: PhantomData });
+            let to = To { key, id, out };
+            arch.dispatch(Fill::<K, f64, ADD> { to, scale, begin: group, kernel: PhantomData });
         }
     }
 }
 
+/// The same for two streams from their beginnings, side by side where that is faster.
+pub(super) fn fill_both<K, R, const ADD: bool>(to: [To<'_, R>; 2], scale: f64)
+where
+    K: Kernel<f32> + Kernel<f64>,
+    R: Real,
+{
+    let arch = pulp::Arch::new();
+    let [(a, one), (b, other)] = to.map(|To { key, id, out }| ((key, id), R::slice_mut(out)));
+    let of = [a, b];
+    match (one, other) {
+        (SliceMut::F32(one), SliceMut::F32(other)) => {
+            let (out, scale) = ([one, other], scale as f32);
+            arch.dispatch(FillBoth::<K, f32, ADD> { of, out, scale, kernel: PhantomData });
+        }
+        (SliceMut::F64(one), SliceMut::F64(other)) => {
+            let out = [one, other];
+            arch.dispatch(FillBoth::<K, f64, ADD> { of, out, scale, kernel: PhantomData });
+        }
+        _ => unreachable!("both are numbers of one type"),
+    }
+}
+
+/// How many numbers make a group.
+pub(super) const fn group<R>() -> usize {
+    4 * WORDS * LANES / size_of::<R>()
+}
+
 struct Fill<'a, K, R, const ADD: bool> {
-    key: &'a Key,
-    id: StreamId,
+    to: To<'a, R>,
     scale: R,
-    out: &'a mut [R],
+    /// The group of the first number.
+    begin: usize,
     kernel: PhantomData<K>,
 }
 
@@ -60,18 +96,18 @@ impl<K: Kernel<R>, R: Real, const ADD: bool> pulp::WithSimd for Fill<'_, K, R, A
 
 impl<K: Kernel<R>, R: Real, const ADD: bool> Fill<'_, K, R, ADD> {
     /// Numbers made from a group of eight blocks.
-    const GROUP: usize = 4 * WORDS * LANES / size_of::<R>();
+    const GROUP: usize = group::<R>();
 
     /// Fills whole runs of `L / 8` groups, and with single groups the remainder as well, starting
-    /// at group `first`. Returns the next group.
+    /// at the group that is `first` of the output. Returns the next group.
     #[inline(always)]
     fn groups<const L: usize>(&mut self, first: usize) -> usize {
         let mut words = [[0; L]; WORDS];
-        let (mut group, scale) = (first, self.scale);
-        let mut chunks = self.out[first * Self::GROUP..].chunks_exact_mut(Self::GROUP * L / LANES);
+        let (mut group, scale, To { key, id, out }) = (first, self.scale, &mut self.to);
+        let mut chunks = out[first * Self::GROUP..].chunks_exact_mut(Self::GROUP * L / LANES);
         for out in &mut chunks {
-            let block = (group * LANES) as u64;
-            chacha::blocks::<8, L>(self.key.words(), self.id.get(), block, &mut words);
+            let block = ((self.begin + group) * LANES) as u64;
+            chacha::blocks::<8, L>(key.words(), id.get(), block, &mut words);
             // Where vectors hold two groups, their halves belong to the one and to the other.
             let (one, other) = out.split_at_mut(Self::GROUP);
             K::apply(words.as_flattened().as_chunks().0, scale, |k, noise| {
@@ -89,8 +125,8 @@ impl<K: Kernel<R>, R: Real, const ADD: bool> Fill<'_, K, R, ADD> {
         if L == LANES && !rest.is_empty() {
             // Room for the larger number of the smaller type.
             let mut noise = [R::ZERO; WORDS * LANES];
-            let block = (group * LANES) as u64;
-            chacha::blocks::<8, L>(self.key.words(), self.id.get(), block, &mut words);
+            let block = ((self.begin + group) * LANES) as u64;
+            chacha::blocks::<8, L>(key.words(), id.get(), block, &mut words);
             K::apply(words.as_flattened().as_chunks().0, scale, |k, part| {
                 noise[k * SIDE..][..SIDE].copy_from_slice(&part);
             });
@@ -98,6 +134,55 @@ impl<K: Kernel<R>, R: Real, const ADD: bool> Fill<'_, K, R, ADD> {
         }
         group
     }
+}
+
+struct FillBoth<'a, K, R, const ADD: bool> {
+    of: [(&'a Key, StreamId); 2],
+    out: [&'a mut [R]; 2],
+    scale: R,
+    kernel: PhantomData<K>,
+}
+
+impl<K: Kernel<R>, R: Real, const ADD: bool> pulp::WithSimd for FillBoth<'_, K, R, ADD> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
+        // Vectors that hold two groups take one of each stream, if there is no more of either.
+        if size_of::<S::u32s>() == 64 && self.out.iter().all(|out| out.len() <= group::<R>()) {
+            return self.side_by_side();
+        }
+        let Self { of, out, scale, kernel } = self;
+        for ((key, id), out) in of.into_iter().zip(out) {
+            let to = To { key, id, out };
+            Fill::<K, R, ADD> { to, scale, begin: 0, kernel }.with_simd(simd);
+        }
+    }
+}
+
+impl<K: Kernel<R>, R: Real, const ADD: bool> FillBoth<'_, K, R, ADD> {
+    /// For at most a group of each.
+    #[inline(always)]
+    fn side_by_side(self) {
+        let Self { of, out: [one, other], scale, .. } = self;
+        let mut words = [[0; 2 * LANES]; WORDS];
+        let of = of.map(|(key, id)| (key.words(), id.get()));
+        chacha::first_groups::<8>(of, &mut words);
+        K::apply(words.as_flattened().as_chunks().0, scale, |k, noise| {
+            let (left, right) = noise.split_at(LANES);
+            put::<R, ADD>(left, part(one, k));
+            put::<R, ADD>(right, part(other, k));
+        });
+    }
+}
+
+/// The `k`-th eight numbers, or as many as there are.
+#[inline(always)]
+fn part<R>(out: &mut [R], k: usize) -> &mut [R] {
+    let first = (k * LANES).min(out.len());
+    let rest = &mut out[first..];
+    let count = rest.len().min(LANES);
+    &mut rest[..count]
 }
 
 #[inline(always)]
@@ -125,19 +210,59 @@ mod tests {
             let scale = R::from_f64(0.7);
             for length in [0, 1, 100, 255, 256, 257, 1000] {
                 let [mut narrow, mut wide, mut usual] = [(); 3].map(|()| vec![R::ZERO; length]);
-                let kernel = PhantomData::<BoxMuller>;
-                let out = &mut narrow;
-                Fill::<_, _, false> { key, id, scale, out, kernel }.groups::<LANES>(0);
-                let out = &mut wide;
-                let mut both = Fill::<_, _, false> { key, id, scale, out, kernel };
+                let (begin, kernel) = (0, PhantomData::<BoxMuller>);
+                let to = To { key, id, out: &mut *narrow };
+                Fill::<_, _, false> { to, scale, begin, kernel }.groups::<LANES>(0);
+                let to = To { key, id, out: &mut *wide };
+                let mut both = Fill::<_, _, false> { to, scale, begin, kernel };
                 let done = both.groups::<16>(0);
                 both.groups::<LANES>(done);
-                fill::<BoxMuller, R, false>(key, id, 0.7, &mut usual);
+                let out = &mut *usual;
+                fill::<BoxMuller, R, false>(To { key, id, out }, 0.7, 0);
                 assert_eq!(narrow, wide);
+                assert_eq!(narrow, usual);
+                // From a later group on.
+                let first = group::<R>().min(length);
+                usual[first..].fill(R::ZERO);
+                let out = &mut usual[first..];
+                fill::<BoxMuller, R, true>(To { key, id, out }, 0.7, 1);
                 assert_eq!(narrow, usual);
             }
         }
         compare::<f32>(&key, id);
         compare::<f64>(&key, id);
+    }
+
+    /// Two streams side by side are those that each is alone.
+    #[test]
+    fn streams_are_filled_together_as_they_are_alone() {
+        fn compare<R: Real>()
+        where
+            BoxMuller: Kernel<R>,
+        {
+            let keys = [5, 6].map(Key::from_seed);
+            let ids = [3, 4].map(|k| StreamId::new(Purpose::Noise, 2, k).unwrap());
+            for lengths in [[0, 5], [8, 8], [63, 64], [105, 105], [128, 1], [7, 500]] {
+                let [mut alone, mut usual, mut together] =
+                    [(); 3].map(|()| lengths.map(|length| vec![R::ONE; length]));
+                for k in 0..2 {
+                    let to = To { key: &keys[k], id: ids[k], out: &mut *alone[k] };
+                    fill::<BoxMuller, R, true>(to, 0.7, 0);
+                }
+                let [one, other] = &mut usual;
+                let of = [(&keys[0], ids[0]), (&keys[1], ids[1])];
+                let to = |k: usize, out| To { key: of[k].0, id: of[k].1, out };
+                fill_both::<BoxMuller, R, true>([to(0, one), to(1, other)], 0.7);
+                assert_eq!(alone, usual);
+                if lengths.into_iter().all(|length| length <= group::<R>()) {
+                    let (scale, kernel) = (R::from_f64(0.7), PhantomData::<BoxMuller>);
+                    let out = together.each_mut().map(|out| &mut **out);
+                    FillBoth::<_, _, true> { of, out, scale, kernel }.side_by_side();
+                    assert_eq!(alone, together);
+                }
+            }
+        }
+        compare::<f32>();
+        compare::<f64>();
     }
 }

@@ -1,8 +1,10 @@
 //! Gaussian noise in floating point, fast: for the simulator.
 
+use std::ops::Range;
+
 use undertone_real::Real;
 
-use super::fill::{Kernel, SIDE, fill};
+use super::fill::{Kernel, SIDE, To, fill, fill_both, group};
 use super::stream::{Key, StreamId};
 use super::transform;
 
@@ -26,7 +28,7 @@ use super::transform;
 /// G. E. P. Box and M. E. Muller, "A note on the generation of random normal deviates", 1958.
 /// I. Mironov, "On significance of the least significant bits for differential privacy", 2012.
 pub fn fill_gaussian<R: Real>(key: &Key, id: StreamId, scale: f64, out: &mut [R]) {
-    fill::<BoxMuller, R, false>(key, id, scale, out);
+    fill::<BoxMuller, R, false>(To { key, id, out }, scale, 0);
 }
 
 /// Adds independent N(0, scale^2) to `values`, in one pass over memory.
@@ -37,7 +39,33 @@ pub fn fill_gaussian<R: Real>(key: &Key, id: StreamId, scale: f64, out: &mut [R]
 /// # References
 /// As for [`fill_gaussian`].
 pub fn add_gaussian<R: Real>(key: &Key, id: StreamId, scale: f64, values: &mut [R]) {
-    fill::<BoxMuller, R, true>(key, id, scale, values);
+    fill::<BoxMuller, R, true>(To { key, id, out: values }, scale, 0);
+}
+
+/// Adds to `values[range]` what [`add_gaussian`] would add there; the range begins with a multiple
+/// of [`piece`].
+pub(crate) fn add_gaussian_from<R: Real>(
+    key: &Key,
+    id: StreamId,
+    scale: f64,
+    values: &mut [R],
+    range: Range<usize>,
+) {
+    let (first, rest) = (range.start / group::<R>(), range.start % group::<R>());
+    assert_eq!(rest, 0, "noise is made in groups");
+    fill::<BoxMuller, R, true>(To { key, id, out: &mut values[range] }, scale, first);
+}
+
+/// How many numbers get noise at a time where it is made in pieces: as much as the widest vectors
+/// make at once.
+pub(crate) const fn piece<R>() -> usize {
+    2 * group::<R>()
+}
+
+/// Adds noise of two streams, each as [`add_gaussian`] does; side by side, which is faster for
+/// short ones.
+pub(crate) fn add_gaussian_to_both<R: Real>(to: [(&Key, StreamId, &mut [R]); 2], scale: f64) {
+    fill_both::<BoxMuller, R, true>(to.map(|(key, id, out)| To { key, id, out }), scale);
 }
 
 /// Two uniform words make two normals: the first half of a group holds the cosines, the second the

@@ -2,7 +2,7 @@
 
 use undertone_real::Real;
 
-use super::fill::{Kernel, SIDE, fill};
+use super::fill::{Kernel, SIDE, To, fill};
 use super::stream::{Key, StreamId};
 use super::transform;
 
@@ -19,7 +19,7 @@ use super::transform;
 /// C. Dwork, F. McSherry, K. Nissim, A. Smith, "Calibrating noise to sensitivity in private data
 /// analysis", 2006.
 pub fn fill_laplace<R: Real>(key: &Key, id: StreamId, scale: f64, out: &mut [R]) {
-    fill::<Inverse, R, false>(key, id, scale, out);
+    fill::<Inverse, R, false>(To { key, id, out }, scale, 0);
 }
 
 /// Adds independent Laplace noise to `values`, in one pass over memory.
@@ -30,7 +30,7 @@ pub fn fill_laplace<R: Real>(key: &Key, id: StreamId, scale: f64, out: &mut [R])
 /// # References
 /// As for [`fill_laplace`].
 pub fn add_laplace<R: Real>(key: &Key, id: StreamId, scale: f64, values: &mut [R]) {
-    fill::<Inverse, R, true>(key, id, scale, values);
+    fill::<Inverse, R, true>(To { key, id, out: values }, scale, 0);
 }
 
 /// Inversion: an exponential, with the lowest bit (which it does not use) as the sign.

@@ -92,6 +92,11 @@ impl Key {
         Self(std::array::from_fn(|i| u32::from_le_bytes(words[i])))
     }
 
+    /// For who draws after the owner of the key has let go of it.
+    pub(crate) fn copied(&self) -> Self {
+        Self(self.0)
+    }
+
     pub(super) fn words(&self) -> &[u32; 8] {
         &self.0
     }
@@ -153,6 +158,67 @@ impl Stream {
     }
 }
 
+impl Stream {
+    /// Which of the first `count` long words of a stream are below a bound, in order.
+    pub(crate) fn below(key: &Key, id: StreamId, count: usize, bound: u64) -> Vec<usize> {
+        let mut found = Vec::new();
+        pulp::Arch::new().dispatch(Below { key, id, count, bound, found: &mut found });
+        found
+    }
+}
+
+struct Below<'a> {
+    key: &'a Key,
+    id: StreamId,
+    count: usize,
+    bound: u64,
+    found: &'a mut Vec<usize>,
+}
+
+impl pulp::WithSimd for Below<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        match size_of::<S::u32s>() {
+            64 => self.blocks::<16>(),
+            _ => self.blocks::<LANES>(),
+        }
+    }
+}
+
+impl Below<'_> {
+    /// So many blocks at a time.
+    #[inline(always)]
+    fn blocks<const L: usize>(self) {
+        const LONG: usize = WORDS / 2;
+        let Self { key, id, count, bound, found } = self;
+        let high = (bound >> 32) as u32;
+        let mut words = [[0; L]; WORDS];
+        for first in (0..count).step_by(LONG * L) {
+            let block = (first / LONG) as u64;
+            chacha::blocks::<20, L>(key.words(), id.get(), block, &mut words);
+            // Few are, so most of the time their upper halves tell that none is.
+            let mut maybe = [false; L];
+            for word in 0..LONG {
+                for l in 0..L {
+                    maybe[l] |= words[2 * word + 1][l] <= high;
+                }
+            }
+            for l in (0..L).filter(|l| maybe[*l]) {
+                for word in 0..LONG {
+                    let [low, upper] = [words[2 * word][l], words[2 * word + 1][l]];
+                    let (long, idx) =
+                        (u64::from(upper) << 32 | u64::from(low), first + l * LONG + word);
+                    if long < bound && idx < count {
+                        found.push(idx);
+                    }
+                }
+            }
+        }
+    }
+}
+
 struct First<'a> {
     of: &'a [(&'a Key, StreamId)],
     out: &'a mut [u64],
@@ -190,7 +256,7 @@ impl Stream<8> {
 
 impl<const ROUNDS: usize> Stream<ROUNDS> {
     fn open(key: &Key, id: StreamId) -> Self {
-        Self { key: Key(key.0), id, next_block: 0, buffer: [0; GROUP], read: GROUP }
+        Self { key: key.copied(), id, next_block: 0, buffer: [0; GROUP], read: GROUP }
     }
 
     /// How many 64-bit words were read, half-read ones included.
@@ -323,6 +389,24 @@ mod tests {
 
     fn id(purpose: Purpose, node: u32, index: u64) -> StreamId {
         StreamId::new(purpose, node, index).unwrap()
+    }
+
+    /// However wide vectors are, the words are those of the stream.
+    #[test]
+    fn words_below_a_bound_are_found() {
+        let (key, id) = (Key::from_seed(4), id(Purpose::Sampling, 2, 9));
+        for count in [0, 1, 7, 64, 65, 300, 1200] {
+            for bound in [0, 1 << 50, 1 << 57, 1 << 63, u64::MAX] {
+                let mut stream = Stream::new(&key, id);
+                let expected: Vec<usize> =
+                    (0..count).filter(|_| stream.next_u64() < bound).collect();
+                assert_eq!(Stream::below(&key, id, count, bound), expected);
+                let (mut narrow, mut wide) = (Vec::new(), Vec::new());
+                Below { key: &key, id, count, bound, found: &mut narrow }.blocks::<LANES>();
+                Below { key: &key, id, count, bound, found: &mut wide }.blocks::<16>();
+                assert_eq!((&narrow, &wide), (&expected, &expected));
+            }
+        }
     }
 
     fn assert_equal<const ROUNDS: usize>(mut stream: Stream<ROUNDS>, mut reference: impl Rng) {

@@ -61,6 +61,7 @@ impl<R: Real> ClippedSum<R> {
 
     /// The trusted door of fast paths: the caller vouches that `values` is a sum of contributions,
     /// one a record, each of L2 norm at most `clip`. `xtask tidy` lists who may call.
+    #[inline]
     pub fn trust_clipped(values: Vec<R>, clip: ClipNorm, drawn: Drawn) -> Self {
         Self { values, clip, drawn, dropped: 0 }
     }
@@ -101,6 +102,7 @@ impl<R: Real> ClippedSum<R> {
 }
 
 impl<R: Real> From<ClippedSum<R>> for Secret<Vec<R>> {
+    #[inline]
     fn from(mut sum: ClippedSum<R>) -> Self {
         let values = std::mem::take(&mut sum.values);
         let sensitivity = Sensitivity::contribution(sum.clip);
@@ -109,9 +111,12 @@ impl<R: Real> From<ClippedSum<R>> for Secret<Vec<R>> {
 }
 
 impl<R: Real> Drop for ClippedSum<R> {
+    #[inline]
     fn drop(&mut self) {
-        self.values.wipe();
-        std::hint::black_box(&self.values);
+        if !self.values.is_empty() {
+            self.values.wipe();
+            std::hint::black_box(&self.values);
+        }
     }
 }
 

@@ -80,6 +80,7 @@ impl<T: Guarded> Secret<T> {
 
     /// The same for a value computed from the records of one batch; the sensitivity is that of a
     /// record in the batch.
+    #[inline]
     pub fn declare_drawn(value: T, norm: Norm, sensitivity: Sensitivity, drawn: Drawn) -> Self {
         Self { value, norm, sensitivity, drawn, lattice: None }
     }
@@ -110,6 +111,7 @@ impl<T: Guarded> Secret<T> {
     }
 
     /// For mechanisms, which add noise before anybody sees it.
+    #[inline]
     pub(crate) fn take(mut self) -> T {
         std::mem::take(&mut self.value)
     }
@@ -120,10 +122,13 @@ impl<T: Guarded> Secret<T> {
 }
 
 impl<T: Guarded> Drop for Secret<T> {
+    #[inline]
     fn drop(&mut self) {
-        self.value.wipe();
-        // Otherwise the compiler may drop a write that nobody reads.
-        std::hint::black_box(&self.value);
+        if self.value.dimension() > 0 {
+            self.value.wipe();
+            // Otherwise the compiler may drop a write that nobody reads.
+            std::hint::black_box(&self.value);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Batches of SAGA with a private table.
 
-use super::{Batch, DrawError, Indices, Law, batch, below, stream_of};
+use super::{Batch, DrawError, Indices, Law, batch, below, bernoulli, stream_of};
 use crate::event::{Event, SagaSampling, SagaTable};
 use crate::ledger::Receipt;
 use crate::noise::{Key, Stream};
@@ -37,8 +37,7 @@ impl TableSampler {
             }
             SagaSampling::Poisson { expected } => {
                 let q = (expected.get() / records.max(1) as f64).min(1.0);
-                let mut stream = Stream::new(key, id);
-                Indices::Some((0..records).filter(|_| stream.bernoulli(q)).collect())
+                Indices::Some(bernoulli(key, id, q, records))
             }
         };
         Ok(batch(indices, Law::Table(self.table), receipt))

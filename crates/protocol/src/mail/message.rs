@@ -33,7 +33,7 @@ impl<R: Real> Message<R> {
         let extent = Extent::Silent;
         let mut message = Self { round, shape, values, mask, extent, is_checked: false };
         let Self { values, mask, extent, .. } = &mut message;
-        write(&mut Slot { shape, values, mask, extent });
+        write(&mut Slot { shape, values, mask, extent, ahead: &[] });
         message
     }
 
@@ -49,7 +49,7 @@ impl<R: Real> Message<R> {
         };
         (message.round, message.extent, message.is_checked) = (round, Extent::Silent, false);
         let Self { values, mask, extent, .. } = &mut message;
-        write(&mut Slot { shape, values, mask, extent });
+        write(&mut Slot { shape, values, mask, extent, ahead: &[] });
         if message.extent == Extent::Silent {
             message.values.fill(R::ZERO);
         }

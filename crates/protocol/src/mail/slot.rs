@@ -1,9 +1,10 @@
 //! Where a node writes what it sends.
 
+use prefetch_index::prefetch_index;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
-use super::{Extent, Shape};
+use super::{Extent, LINE, Shape};
 
 /// Where one message is written. Only released values can be.
 #[derive(Debug)]
@@ -12,9 +13,11 @@ pub struct Slot<'m, R> {
     pub(super) values: &'m mut [R],
     pub(super) mask: &'m mut [u64],
     pub(super) extent: &'m mut Extent,
+    /// What is read after this is written, by somebody else.
+    pub(super) ahead: &'m [R],
 }
 
-impl<R: Real> Slot<'_, R> {
+impl<'m, R: Real> Slot<'m, R> {
     /// Sends all of it. For messages without masks; with one, mark everything. On a lattice the
     /// values are points of it.
     #[inline(always)]
@@ -72,36 +75,63 @@ impl<R: Real> Slot<'_, R> {
         );
     }
 
-    /// Moves the first values, each by its own of `moves`, multiplies all of them by `share` and
-    /// sends what they are then: in one pass over memory.
+    /// Moves the values from a place on, each by its own of `moves`, multiplies them by `share` and
+    /// sends what they are then: in one pass over memory. Values beyond them are sent by other
+    /// calls.
     #[inline(always)]
-    pub fn move_and_send<M>(&mut self, values: &mut Released<Vec<R>>, moves: M, share: R)
-    where
+    pub fn move_and_send<M>(
+        &mut self,
+        first: usize,
+        values: &mut Released<Vec<R>>,
+        moves: M,
+        share: R,
+    ) where
         M: ExactSizeIterator<Item: FnOnce(R) -> R>,
     {
+        let last = first + moves.len();
         *self.extent = Extent::Dense;
         values.update(
             #[inline(always)]
             |values| {
                 assert_eq!(values.len(), self.values.len(), "a message of all values");
-                let (values, rest) = values.split_at_mut(moves.len());
-                let (out, out_rest) = self.values.split_at_mut(values.len());
+                let (values, out) = (&mut values[first..last], &mut self.values[first..last]);
                 for ((out, value), moved) in out.iter_mut().zip(values).zip(moves) {
                     *value = moved(*value) * share;
-                    *out = *value;
-                }
-                for (out, value) in out_rest.iter_mut().zip(rest) {
-                    *value *= share;
                     *out = *value;
                 }
             },
         );
     }
 
-    /// Multiplies all values by `share` and sends what they are then: in one pass over memory.
+    /// Multiplies the values from a place on by `share` and sends what they are then: in one pass
+    /// over memory.
+    #[inline(always)]
+    pub fn scale_and_send_from(&mut self, first: usize, values: &mut Released<Vec<R>>, share: R) {
+        let rest = values.get().len() - first;
+        self.move_and_send(first, values, (0..rest).map(|_| |value| value), share);
+    }
+
+    /// Multiplies all values by `share` and sends what they are then.
     #[inline(always)]
     pub fn scale_and_send(&mut self, values: &mut Released<Vec<R>>, share: R) {
-        self.move_and_send(values, std::iter::empty::<fn(R) -> R>(), share);
+        self.scale_and_send_from(0, values, share);
+    }
+
+    /// Tells what is read after this is written: whoever takes long to write asks for it, so that
+    /// it is near by then.
+    #[inline(always)]
+    pub fn before(mut self, ahead: &'m [R]) -> Self {
+        self.ahead = ahead;
+        self
+    }
+
+    /// Asks for some numbers from a place on, which will be written soon.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, first: usize) {
+        fetch_from(self.values, first);
+        if !self.ahead.is_empty() {
+            fetch_from(self.ahead, first);
+        }
     }
 
     /// Tells the hearers that there is nothing new.
@@ -109,6 +139,16 @@ impl<R: Real> Slot<'_, R> {
         self.values.fill(R::ZERO);
         *self.extent = Extent::Silent;
     }
+}
+
+/// Lines that are asked for at a time: as many as noise that is made at once fills.
+const LINES: usize = 16;
+
+/// Asks for some numbers from a place on.
+#[inline(always)]
+pub(crate) fn fetch_from<R>(values: &[R], first: usize) {
+    let line = LINE / size_of::<R>();
+    (0..LINES).for_each(|k| prefetch_index(values, first + k * line));
 }
 
 /// As many bits as a single-precision number has.

@@ -114,7 +114,7 @@ struct Junk {
     others: u64,
 }
 
-struct Network<P, R> {
+struct Network<P, R: Real> {
     machines: Vec<Machine<P, R>>,
     /// What has not happened yet, to be drawn in any order.
     pending: Vec<(usize, Input<R>)>,

@@ -2,13 +2,14 @@
 
 use undertone_graph::NodeId;
 use undertone_protocol::{Answer, Drops};
+use undertone_real::Real;
 
 use crate::lockstep::Traffic;
 use crate::time::Time;
 
 /// Something that has happened.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Happening<R> {
+pub enum Happening<R: Real> {
     /// A node has asked its oracle. The account is settled now, the answer takes its time.
     Asked {
         /// Who.

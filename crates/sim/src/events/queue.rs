@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use undertone_graph::NodeId;
 use undertone_protocol::{Answer, Message};
+use undertone_real::Real;
 
 use crate::faults::FaultKind;
 use crate::time::Time;
 
 /// Something that is going to happen.
 #[derive(Clone, Debug)]
-pub(super) enum Event<R> {
+pub(super) enum Event<R: Real> {
     /// A node begins.
     Start(NodeId),
     /// An oracle has answered.
@@ -40,19 +41,19 @@ pub(super) struct Transfer<R> {
 
 /// Events in order of time, and among those of one time in the order they were put in.
 #[derive(Debug)]
-pub(super) struct Queue<R> {
+pub(super) struct Queue<R: Real> {
     heap: BinaryHeap<Reverse<Entry<R>>>,
     next: u64,
 }
 
 #[derive(Debug)]
-struct Entry<R> {
+struct Entry<R: Real> {
     at: Time,
     number: u64,
     event: Event<R>,
 }
 
-impl<R> Queue<R> {
+impl<R: Real> Queue<R> {
     pub(super) fn new() -> Self {
         Self { heap: BinaryHeap::new(), next: 0 }
     }
@@ -72,27 +73,27 @@ impl<R> Queue<R> {
     }
 }
 
-impl<R> Entry<R> {
+impl<R: Real> Entry<R> {
     fn key(&self) -> (Time, u64) {
         (self.at, self.number)
     }
 }
 
-impl<R> PartialEq for Entry<R> {
+impl<R: Real> PartialEq for Entry<R> {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl<R> Eq for Entry<R> {}
+impl<R: Real> Eq for Entry<R> {}
 
-impl<R> PartialOrd for Entry<R> {
+impl<R: Real> PartialOrd for Entry<R> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<R> Ord for Entry<R> {
+impl<R: Real> Ord for Entry<R> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }

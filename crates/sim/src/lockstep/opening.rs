@@ -8,7 +8,7 @@ use undertone_real::Real;
 use super::UNBROKEN;
 
 /// Rounds that begin in different ways share all the rest, which is long: it is compiled once.
-pub(super) trait Opening<R>: Sync {
+pub(super) trait Opening<R: Real>: Sync {
     /// Who answers the nodes of a piece. `None` if there is nothing to ask.
     fn of_piece(&self, piece: usize) -> Option<Answering<'_, R>>;
 }
@@ -20,7 +20,7 @@ pub(super) type Answering<'a, R> = Box<dyn FnMut(usize, &mut [Exchange<R>]) -> b
 /// Nothing.
 pub(super) struct Silence;
 
-impl<R> Opening<R> for Silence {
+impl<R: Real> Opening<R> for Silence {
     fn of_piece(&self, _piece: usize) -> Option<Answering<'_, R>> {
         None
     }

@@ -3,7 +3,7 @@
 use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_protocol::{
-    Exchange, Letter, Letters, MailPart, Neighbourhood, Synchronous, Wiring, wire,
+    Answer, Exchange, Letter, Letters, MailPart, Neighbourhood, Synchronous, Wiring, wire,
 };
 use undertone_real::Real;
 
@@ -21,7 +21,7 @@ const SHORT: usize = 128;
 
 /// Some nodes read the messages of a round, write those of the next, or both. What they ask before
 /// they write, and what they are answered, is on the desk.
-pub(super) struct Pass<'a, 'm, P, R> {
+pub(super) struct Pass<'a, 'm, P, R: Real> {
     pub(super) nodes: &'a mut [P],
     /// The number of the first of them.
     pub(super) first: usize,
@@ -40,14 +40,14 @@ pub(super) enum Turn {
 }
 
 /// Where a thread's nodes and their oracles meet.
-pub(super) struct Desk<R> {
+pub(super) struct Desk<R: Real> {
     /// One a node.
     pub(super) exchanges: Vec<Exchange<R>>,
     /// Memory for questions that nobody needs at the moment. What was used last is near.
     spare: Vec<Released<Vec<R>>>,
 }
 
-impl<R> Default for Desk<R> {
+impl<R: Real> Default for Desk<R> {
     fn default() -> Self {
         Self { exchanges: Vec::new(), spare: Vec::new() }
     }
@@ -64,8 +64,17 @@ impl<R: Real> Desk<R> {
 
     #[inline(always)]
     fn answer<P: Synchronous<R>>(&mut self, idx: usize, node: &mut P, round: u64) {
-        if let Some(answer) = self.exchanges[idx].take_answer() {
-            node.answer(round, answer);
+        match &mut self.exchanges[idx] {
+            // Most answers; what can be more than a vector is not moved for them.
+            Exchange::Answered(Answer::Released(value)) => {
+                let value = value.take();
+                node.answer(round, Answer::Released(value));
+            }
+            other => {
+                if let Some(answer) = other.take_answer() {
+                    node.answer(round, answer);
+                }
+            }
         }
     }
 
@@ -93,6 +102,8 @@ pub(super) struct Send<'a, 'm, R> {
     pub(super) offset: usize,
     pub(super) wiring: &'a Wiring,
     pub(super) round: u64,
+    /// What somebody reads after these have written.
+    pub(super) ahead: &'a [R],
 }
 
 impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Pass<'_, '_, P, R> {
@@ -121,9 +132,9 @@ impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Pass<'_, '_, P, R> {
                 Some((Turn::Answer(round), desk)) => desk.answer(k, node, *round),
                 None => {}
             }
-            if let Some(Send { part, offset, wiring, round }) = &mut send {
+            if let Some(Send { part, offset, wiring, round, ahead }) = &mut send {
                 let around = wiring.around(number);
-                node.send(*round, &around, &mut part.slot(*offset + k));
+                node.send(*round, &around, &mut part.slot(*offset + k).before(ahead));
                 let hearers = around.n_hearers;
                 sent.messages += hearers as u64;
                 sent.bytes += (hearers * wire::size(&part.letters().get(*offset + k))) as u64;
@@ -141,6 +152,15 @@ impl<'a, R: Real> Hear<'a, R> {
     fn is_far(&self) -> bool {
         let row = self.mail.first().map_or(0, |part| part.row_bytes());
         row <= SHORT && (self.mail.len() << self.shift) * row > NEAR
+    }
+
+    /// The first that a node will hear, if it hears anybody.
+    pub(super) fn first_heard(&self, node: NodeId) -> &'a [R] {
+        let from = self.wiring.around(node).heard.first();
+        from.map_or(&[], |from| {
+            let (piece, idx) = self.place(*from);
+            self.mail[piece].get(idx).values()
+        })
     }
 
     /// Asks for what a node will hear.

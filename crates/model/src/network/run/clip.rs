@@ -48,11 +48,17 @@ impl<R: Real> Group<'_, R> {
         }
     }
 
-    /// Writes or adds the sum of all gradients.
-    pub(super) fn add(&mut self, out: &mut [R], add: bool) {
-        let n = self.records;
+    /// Writes or adds the sum of all gradients; that of the layer which reads the records where
+    /// they lie, if there is one, as `of_rows` says, or not at all.
+    pub(super) fn add(&mut self, out: &mut [R], add: bool, of_rows: Option<bool>) {
+        let (n, reads_rows) = (self.records, self.reads_rows());
         for (k, step) in self.program.steps.iter().enumerate() {
             let kept = self.plan.kept[k];
+            let add = match (reads_rows == Some(k), of_rows) {
+                (false, _) => add,
+                (true, Some(add)) => add,
+                (true, None) => continue,
+            };
             let start = match &step.op {
                 Op::Linear(linear) if self.plan.deferred[k] => {
                     let input = self.plan.values[step.from].range(n);
@@ -95,18 +101,43 @@ impl<R: Real> Group<'_, R> {
         }
     }
 
-    /// Puts what is in memory into the table, and the negative of what was there into memory.
+    /// Puts what is in memory into the table, and the negative of what was there into memory. The
+    /// layer that reads the records where they lie has the same input as before, so one product
+    /// with the difference does: that is what its derivatives become.
     pub(super) fn swap(&mut self, table: &mut Table<R>) {
+        let reads_rows = self.reads_rows();
+        let of_rows = reads_rows.map(|k| self.plan.derivatives[self.program.steps[k].to]);
         for r in 0..self.records {
             let mut entry = table.entry_mut(self.batch.record(self.start + r));
             for place in self.plan.entries() {
                 let (part, rest) = entry.split_at_mut(place.size);
-                row(self.memory, place, self.records, r).swap_with_slice(part);
+                let new = row(self.memory, place, self.records, r);
+                if Some(place) == of_rows {
+                    for (new, kept) in new.iter_mut().zip(part) {
+                        let old = std::mem::replace(kept, *new);
+                        *new -= old;
+                    }
+                } else {
+                    new.swap_with_slice(part);
+                }
                 entry = rest;
             }
         }
         for place in self.plan.scaled.iter().chain(&self.plan.kept) {
-            self.at_mut(*place).iter_mut().for_each(|v| *v = -*v);
+            if Some(*place) != of_rows {
+                self.at_mut(*place).iter_mut().for_each(|v| *v = -*v);
+            }
         }
+    }
+
+    /// The layer that reads the records where they lie, if it is the only one that does and its
+    /// products wait for clipping.
+    fn reads_rows(&self) -> Option<usize> {
+        let mut readers =
+            (0..self.program.steps.len()).filter(|k| self.program.steps[*k].from == 0);
+        let (first, second) = (readers.next().filter(|_| self.rows.is_some())?, readers.next());
+        let waits =
+            self.plan.deferred[first] && matches!(self.program.steps[first].op, Op::Linear(_));
+        (second.is_none() && waits).then_some(first)
     }
 }

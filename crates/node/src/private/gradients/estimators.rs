@@ -10,7 +10,7 @@ use undertone_privacy::units::Sensitivity;
 use undertone_protocol::Answer;
 use undertone_real::Real;
 
-use super::{Kind, PrivateGradients, vouched};
+use super::{Kind, PrivateGradients, Workspace, vouched};
 use crate::oracle::OracleError;
 use crate::private::adaptive::AdaptiveClip;
 use crate::private::{Noise, exposed, printed};
@@ -22,22 +22,22 @@ impl<R: Real> PrivateGradients<R> {
         at: &[R],
         clip: AdaptiveClip,
         (sampler, noise): (Sampler, Noise),
-        receipt: Receipt,
-        key: &Key,
+        (receipt, key): (Receipt, &Key),
+        workspace: &mut Workspace<R>,
     ) -> Result<Answer<R>, OracleError> {
         let records = self.data.records();
         let expected = sampler.expected_size(records);
         let (sum, count) = match noise {
             Noise::Exposed => {
                 let batch = exposed::draw(&sampler, records, &receipt, key);
-                let (secret, within) = self.secret(at, &batch, Drawn::full());
+                let (secret, within) = self.secret(at, &batch, Drawn::full(), workspace);
                 let count = within as f64 - 0.5 * batch.len() as f64;
                 (Exposure.release(secret, receipt)?, count)
             }
             Noise::Gaussian(sigma) => {
                 let mechanism = clip.mechanism(sigma)?;
                 let batch = sampler.draw(records, &receipt, key)?;
-                let (secret, within) = self.secret(at, batch.indices(), batch.drawn());
+                let (secret, within) = self.secret(at, batch.indices(), batch.drawn(), workspace);
                 let size = batch.indices().len() as u64;
                 let counted = QuantileGaussian::count_of(within, size, batch.drawn());
                 let released = mechanism.release(secret, counted, receipt, key)?;
@@ -53,16 +53,16 @@ impl<R: Real> PrivateGradients<R> {
     pub(super) fn release_printed(
         &mut self,
         at: &[R],
-        sampler: Sampler,
-        noise: Noise,
+        (sampler, noise): (Sampler, Noise),
         receipt: Receipt,
         key: &Key,
+        workspace: &mut Workspace<R>,
     ) -> Result<Answer<R>, OracleError> {
         let records = self.data.records();
-        let mut sum = self.memory();
+        let mut sum = workspace.memory(self.objective.dimension());
         let contribution = self.contribution();
         let (objective, data, clip) = (&*self.objective, &self.data, self.clip);
-        let scratch = &mut self.workspace.scratch;
+        let scratch = &mut workspace.scratch;
         let Kind::Printed(printed) = &mut self.kind else {
             unreachable!("only asked for what is printed")
         };

@@ -12,6 +12,9 @@ pub(super) struct Drawing {
     pub(super) sampler: Sampler,
     pub(super) noise: Noise,
     pub(super) event: Arc<Event>,
+    /// The same for the next debit, if it came back from the last one: to count who has it takes
+    /// longer than a debit.
+    pub(super) returned: Option<Arc<Event>>,
 }
 
 /// How batches are drawn round by round, over and over; rounds without a batch have none.
@@ -39,9 +42,21 @@ impl Schedule {
     pub(super) fn in_round(&self, round: u64) -> Option<&Drawing> {
         match self {
             Self::Always([one]) => one.as_ref(),
+            Self::Rounds(rounds) => rounds.get(place(rounds, round))?.as_ref(),
+        }
+    }
+
+    pub(super) fn in_round_mut(&mut self, round: u64) -> Option<&mut Drawing> {
+        match self {
+            Self::Always([one]) => one.as_mut(),
             Self::Rounds(rounds) => {
-                rounds.get((round % rounds.len().max(1) as u64) as usize)?.as_ref()
+                let place = place(rounds, round);
+                rounds.get_mut(place)?.as_mut()
             }
         }
     }
+}
+
+fn place(rounds: &[Option<Drawing>], round: u64) -> usize {
+    (round % rounds.len().max(1) as u64) as usize
 }

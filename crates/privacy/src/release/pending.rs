@@ -1,0 +1,185 @@
+//! Releases whose noise is added while they are read.
+
+use std::fmt;
+use std::sync::Arc;
+
+use undertone_real::Real;
+
+use super::Released;
+use crate::event::Event;
+use crate::ledger::Receipt;
+use crate::noise::{Key, StreamId, add_gaussian_from, add_gaussian_to_both, piece};
+
+/// A paid release of Gaussian noise that is added when somebody reads it: a piece at a time, so
+/// that a long vector is read while it is near, or with that of others at once.
+///
+/// # Guarantee
+///
+/// No number can be read before its noise is added, which is the one that
+/// [`add_gaussian`](crate::noise::add_gaussian) adds: the release is that of the mechanism, in
+/// bits, however it is read. What was not read is overwritten when it is dropped, as a
+/// [`Secret`](super::Secret) is.
+///
+/// Nobody reads what has no noise:
+///
+/// ```compile_fail,E0616
+/// # fn f(pending: undertone_privacy::release::Pending<f32>) {
+/// let read = pending.values[0];
+/// # }
+/// ```
+///
+/// whoever finishes it has a release:
+///
+/// ```
+/// # fn f(pending: undertone_privacy::release::Pending<f32>) {
+/// let released = pending.finish();
+/// # }
+/// ```
+pub struct Pending<R: Real> {
+    values: Vec<R>,
+    key: Key,
+    id: StreamId,
+    scale: f64,
+    /// How many have their noise.
+    done: usize,
+    /// What paid for it; copies were not paid for again.
+    receipt: Option<Receipt>,
+}
+
+impl<R: Real> Pending<R> {
+    /// What a mechanism has let out of its box, and the noise that is meant for it.
+    #[inline]
+    pub(crate) fn new(
+        values: Vec<R>,
+        key: &Key,
+        id: StreamId,
+        scale: f64,
+        receipt: Receipt,
+    ) -> Self {
+        Self { values, key: key.copied(), id, scale, done: 0, receipt: Some(receipt) }
+    }
+
+    /// The next numbers that nobody has read, and their place; none after the last.
+    #[inline]
+    pub fn next_piece(&mut self) -> Option<(usize, Released<&[R]>)> {
+        let first = self.done;
+        if first == self.values.len() {
+            return None;
+        }
+        let last = self.values.len().min(first + piece::<R>());
+        self.add_until(last);
+        Some((first, Released::by_mechanism(&self.values[first..last])))
+    }
+
+    /// All of it.
+    #[inline]
+    pub fn finish(mut self) -> Released<Vec<R>> {
+        self.add_until(self.values.len());
+        Released::by_mechanism(std::mem::take(&mut self.values))
+    }
+
+    /// Lets go of the event that was paid for, for whoever will pay for it again.
+    #[inline]
+    pub fn take_event(&mut self) -> Option<Arc<Event>> {
+        self.receipt.take().map(Receipt::into_event)
+    }
+
+    /// Adds the noise of two that nobody has read; side by side, which is faster for short ones.
+    pub fn prepare_both(one: &mut Self, other: &mut Self) {
+        if one.done > 0 || other.done > 0 || one.scale != other.scale {
+            return;
+        }
+        let scale = one.scale;
+        let to = [&mut *one, &mut *other].map(|part| (&part.key, part.id, &mut *part.values));
+        add_gaussian_to_both(to, scale);
+        (one.done, other.done) = (one.values.len(), other.values.len());
+    }
+
+    fn add_until(&mut self, last: usize) {
+        if last > self.done {
+            let range = self.done..last;
+            add_gaussian_from(&self.key, self.id, self.scale, &mut self.values, range);
+            self.done = last;
+        }
+    }
+}
+
+/// A copy has all its noise.
+impl<R: Real> Clone for Pending<R> {
+    fn clone(&self) -> Self {
+        let Self { values, key, id, scale, done, receipt: _ } = self;
+        let (values, key) = (values.clone(), key.copied());
+        let mut copy = Self { values, key, id: *id, scale: *scale, done: *done, receipt: None };
+        copy.add_until(copy.values.len());
+        copy
+    }
+}
+
+/// As released.
+impl<R: Real> PartialEq for Pending<R> {
+    fn eq(&self, other: &Self) -> bool {
+        self.clone().values == other.clone().values
+    }
+}
+
+impl<R: Real> Drop for Pending<R> {
+    fn drop(&mut self) {
+        if self.done < self.values.len() {
+            self.values[self.done..].fill(R::ZERO);
+            std::hint::black_box(&self.values);
+        }
+    }
+}
+
+/// Tells how long it is.
+impl<R: Real> fmt::Debug for Pending<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pending({} numbers)", self.values.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::{Purpose, add_gaussian};
+
+    fn pending<R: Real>(length: usize, seed: u64) -> (Pending<R>, Vec<R>) {
+        let (key, values) = (Key::from_seed(seed), vec![R::ONE; length]);
+        let id = StreamId::new(Purpose::Noise, 3, 7).unwrap();
+        let mut noisy = values.clone();
+        add_gaussian(&key, id, 0.7, &mut noisy);
+        let (key, scale, done, receipt) = (key.copied(), 0.7, 0, None);
+        (Pending { values, key, id, scale, done, receipt }, noisy)
+    }
+
+    fn check<R: Real>() {
+        for length in [0, 1, 105, 256, 257, 1000] {
+            let (whole, expected) = pending::<R>(length, 1);
+            assert_eq!(whole.finish().get(), &expected);
+            let (mut pieces, expected) = pending::<R>(length, 1);
+            let mut read = Vec::new();
+            while let Some((first, piece)) = pieces.next_piece() {
+                assert_eq!(first, read.len());
+                read.extend_from_slice(piece.get());
+            }
+            assert_eq!(read, expected);
+            assert_eq!(pieces.finish().get(), &expected);
+            // What was read in part is finished without noise being added twice.
+            let (mut part, expected) = pending::<R>(length, 1);
+            let _ = part.next_piece();
+            assert_eq!(part.clone().values, expected);
+            assert!(part == pending(length, 1).0 && (length == 0 || part != pending(length, 2).0));
+            let ((mut one, first), (mut other, second)) = (pending(length, 2), pending(30, 3));
+            Pending::prepare_both(&mut one, &mut part);
+            assert_eq!(part.finish().get(), &expected);
+            Pending::prepare_both(&mut one, &mut other);
+            assert_eq!((one.finish().get(), other.finish().get()), (&first, &second));
+        }
+    }
+
+    #[test]
+    fn however_it_is_read_it_is_the_same() {
+        check::<f32>();
+        check::<f64>();
+    }
+}
