@@ -129,7 +129,7 @@ impl<R: Real> Mail<R> {
     /// What a node wrote.
     pub fn letter(&self, from: NodeId) -> Letter<'_, R> {
         let Self { shape, values, start, masks, extents } = self;
-        Letters { shape: *shape, values: &values[*start..], masks, extents }.get(from.idx())
+        Letters { shape, values: &values[*start..], masks, extents }.get(from.idx())
     }
 
     /// The messages that a node hears if none is lost, in order.
@@ -177,7 +177,7 @@ impl<'m, R: Real> MailPart<'m, R> {
     #[inline(always)]
     pub fn letters(&self) -> Letters<'_, R> {
         let Self { shape, values, masks, extents } = self;
-        Letters { shape: *shape, values, masks, extents }
+        Letters { shape, values, masks, extents }
     }
 
     fn slot_of(self, idx: usize) -> Slot<'m, R> {

@@ -9,7 +9,7 @@ use crate::initial::nothing;
 use crate::mail::{Letter, Shape, Slot};
 use crate::push_sum::{ratio, take_in};
 use crate::question::{Answer, Question};
-use crate::sparsify::{Mask, Sparsity};
+use crate::sparsify::{PublicBits, Sparsity};
 use crate::synchronous::{LinkNeeds, Synchronous};
 use crate::topology::Neighbourhood;
 
@@ -30,13 +30,12 @@ pub struct SparsePushSum<R> {
     state: Released<Vec<R>>,
     sparsity: Sparsity,
     seed: u64,
-    mask: Mask,
 }
 
 impl<R: Real> SparsePushSum<R> {
     /// For vectors of `dimension` coordinates; `seed` is that of the public choice of coordinates.
     pub fn new(dimension: usize, sparsity: Sparsity, seed: u64) -> Self {
-        Self { state: nothing(2 * dimension), sparsity, seed, mask: Mask::default() }
+        Self { state: nothing(2 * dimension), sparsity, seed }
     }
 }
 
@@ -67,10 +66,15 @@ impl<R: Real> Synchronous<R> for SparsePushSum<R> {
     #[inline(always)]
     fn send(&mut self, round: u64, around: &Neighbourhood<'_>, slot: &mut Slot<'_, R>) {
         let dimension = self.state.get().len() / 2;
-        let Self { state, sparsity, seed, mask } = self;
-        sparsity.mask_into(dimension, *seed, around.node, round, 0, mask);
+        let Self { state, sparsity, seed } = self;
+        let bits = PublicBits::new(*seed, around.node, round, 0);
         let share = R::from_f64(around.share());
-        slot.deal(state, share, mask.words());
+        slot.deal(
+            state,
+            share,
+            #[inline(always)]
+            |mask| sparsity.mask_over(dimension, bits, mask),
+        );
     }
 
     #[inline(always)]

@@ -8,7 +8,8 @@ use super::{Extent, LINE, Shape};
 /// The messages of some nodes, to be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Letters<'a, R> {
-    pub(super) shape: Shape,
+    /// By reference: an optional letter then needs no look at what a shape may be.
+    pub(super) shape: &'a Shape,
     pub(super) values: &'a [R],
     pub(super) masks: &'a [u64],
     pub(super) extents: &'a [Extent],
@@ -95,7 +96,7 @@ impl<'a, R: Real> Letter<'a, R> {
 
     #[inline(always)]
     pub(crate) fn shape(&self) -> Shape {
-        self.among.shape
+        *self.among.shape
     }
 
     #[inline(always)]

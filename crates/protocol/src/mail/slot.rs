@@ -41,11 +41,17 @@ impl<R: Real> Slot<'_, R> {
         }
     }
 
-    /// Multiplies the coordinates that the mask marks by `share` and sends what they are then:
-    /// [`Slot::send_masked`] in one pass over memory.
+    /// Multiplies the coordinates of a mask by `share` and sends what they are then:
+    /// [`Slot::send_masked`] in one pass over memory. The mask is written where it is sent.
     #[inline(always)]
-    pub fn deal(&mut self, values: &mut Released<Vec<R>>, share: R, mask: &[u64]) {
-        self.mask.copy_from_slice(mask);
+    pub fn deal(
+        &mut self,
+        values: &mut Released<Vec<R>>,
+        share: R,
+        write_mask: impl FnOnce(&mut [u64]),
+    ) {
+        write_mask(self.mask);
+        let mask = &*self.mask;
         *self.extent = Extent::Masked;
         let bits = self.shape.mask_bits;
         values.update(

@@ -165,8 +165,15 @@ impl<'a, R: Real> Hear<'a, R> {
     ) -> impl Iterator<Item = (NodeId, Letter<'a, R>)> {
         let hear = *self;
         let letters = around.heard.iter().map(move |&from| {
-            let (piece, idx) = hear.place(from);
-            (from, hear.mail[piece].get(idx))
+            let letter = match hear.mail {
+                // Without looking for the part, if there is one.
+                [whole] => whole.get(from.idx()),
+                parts => {
+                    let (piece, idx) = hear.place(from);
+                    parts[piece].get(idx)
+                }
+            };
+            (from, letter)
         });
         letters.filter(|(_, letter)| !P::MAY_BE_SILENT || !letter.is_silent())
     }
