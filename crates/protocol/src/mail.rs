@@ -25,6 +25,7 @@ mod slot;
 use undertone_graph::NodeId;
 use undertone_real::Real;
 
+use crate::aligned::Aligned;
 use crate::lattice::Lattice;
 use crate::topology::Neighbourhood;
 
@@ -79,17 +80,11 @@ pub(crate) enum Extent {
     Masked,
 }
 
-/// Bytes of a cache line. Rows that begin with one, if they are as long as some of them, take half
-/// as long to read as those that lie across.
-const LINE: usize = 64;
-
 /// The messages of one round: a row of numbers for every node, in one piece of memory.
 #[derive(Debug)]
 pub struct Mail<R> {
     shape: Shape,
-    /// From `start` on.
-    values: Vec<R>,
-    start: usize,
+    values: Aligned<R>,
     masks: Vec<u64>,
     extents: Vec<Extent>,
 }
@@ -97,11 +92,9 @@ pub struct Mail<R> {
 impl<R: Real> Mail<R> {
     /// Empty rows.
     pub fn new(n_nodes: usize, shape: Shape) -> Self {
-        let values = vec![R::ZERO; n_nodes * shape.width + LINE / size_of::<R>()];
         Self {
             shape,
-            start: values.as_ptr().align_offset(LINE).min(LINE / size_of::<R>()),
-            values,
+            values: Aligned::zeros(n_nodes * shape.width),
             masks: vec![0; n_nodes * shape.words()],
             extents: vec![Extent::Silent; n_nodes],
         }
@@ -128,8 +121,8 @@ impl<R: Real> Mail<R> {
 
     /// What a node wrote.
     pub fn letter(&self, from: NodeId) -> Letter<'_, R> {
-        let Self { shape, values, start, masks, extents } = self;
-        Letters { shape, values: &values[*start..], masks, extents }.get(from.idx())
+        let Self { shape, values, masks, extents } = self;
+        Letters { shape, values, masks, extents }.get(from.idx())
     }
 
     /// The messages that a node hears if none is lost, in order.
@@ -144,7 +137,7 @@ impl<R: Real> Mail<R> {
     fn whole(&mut self) -> MailPart<'_, R> {
         MailPart {
             shape: self.shape,
-            values: &mut self.values[self.start..],
+            values: &mut self.values,
             masks: &mut self.masks,
             extents: &mut self.extents,
         }

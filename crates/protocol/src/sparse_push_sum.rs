@@ -4,6 +4,7 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::aligned::Aligned;
 use crate::carried::Carried;
 use crate::initial::nothing;
 use crate::mail::{Letter, Shape, Slot};
@@ -27,7 +28,7 @@ use crate::topology::Neighbourhood;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparsePushSum<R> {
     /// The vector, then as many weights.
-    state: Released<Vec<R>>,
+    state: Released<Aligned<R>>,
     sparsity: Sparsity,
     seed: u64,
 }
@@ -35,7 +36,7 @@ pub struct SparsePushSum<R> {
 impl<R: Real> SparsePushSum<R> {
     /// For vectors of `dimension` coordinates; `seed` is that of the public choice of coordinates.
     pub fn new(dimension: usize, sparsity: Sparsity, seed: u64) -> Self {
-        Self { state: nothing(2 * dimension), sparsity, seed }
+        Self { state: nothing(2 * dimension).map(Aligned::from), sparsity, seed }
     }
 }
 
@@ -58,7 +59,7 @@ impl<R: Real> Synchronous<R> for SparsePushSum<R> {
         if let Some(vector) = answer.released() {
             self.state = vector.map(|mut vector| {
                 vector.resize(2 * vector.len(), R::ONE);
-                vector
+                Aligned::from(vector)
             });
         }
     }
@@ -98,10 +99,10 @@ impl<R: Real> Synchronous<R> for SparsePushSum<R> {
     }
 
     fn add_conserved(&self, sum: &mut [f64]) {
-        sum.iter_mut().zip(self.state.get()).for_each(|(sum, v)| *sum += v.to_f64());
+        sum.iter_mut().zip(&**self.state.get()).for_each(|(sum, v)| *sum += v.to_f64());
     }
 
     fn carry(&mut self, carried: &mut Carried<'_>) {
-        carried.released(&mut self.state);
+        self.state.update(|state| carried.aligned(state));
     }
 }

@@ -3,7 +3,8 @@
 use prefetch_index::prefetch_index;
 use undertone_real::Real;
 
-use super::{Extent, LINE, Shape};
+use super::{Extent, Shape};
+use crate::aligned::LINE;
 
 /// The messages of some nodes, to be read.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,7 @@
 //! Where a node writes what it sends.
 
+use std::ops::DerefMut;
+
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
@@ -46,7 +48,7 @@ impl<R: Real> Slot<'_, R> {
     #[inline(always)]
     pub fn deal(
         &mut self,
-        values: &mut Released<Vec<R>>,
+        values: &mut Released<impl DerefMut<Target = [R]>>,
         share: R,
         write_mask: impl FnOnce(&mut [u64]),
     ) {
@@ -81,8 +83,9 @@ impl<R: Real> Slot<'_, R> {
     /// Moves the first values, each by its own of `moves`, multiplies all of them by `share` and
     /// sends what they are then: in one pass over memory.
     #[inline(always)]
-    pub fn move_and_send<M>(&mut self, values: &mut Released<Vec<R>>, moves: M, share: R)
+    pub fn move_and_send<V, M>(&mut self, values: &mut Released<V>, moves: M, share: R)
     where
+        V: DerefMut<Target = [R]>,
         M: ExactSizeIterator<Item: FnOnce(R) -> R>,
     {
         *self.extent = Extent::Dense;
@@ -106,7 +109,11 @@ impl<R: Real> Slot<'_, R> {
 
     /// Multiplies all values by `share` and sends what they are then: in one pass over memory.
     #[inline(always)]
-    pub fn scale_and_send(&mut self, values: &mut Released<Vec<R>>, share: R) {
+    pub fn scale_and_send(
+        &mut self,
+        values: &mut Released<impl DerefMut<Target = [R]>>,
+        share: R,
+    ) {
         self.move_and_send(values, std::iter::empty::<fn(R) -> R>(), share);
     }
 
