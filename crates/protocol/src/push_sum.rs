@@ -131,6 +131,9 @@ where
 #[inline(always)]
 fn add_all<R: Real>(sum: &mut [R], rows: &[&[R]]) {
     let wide = add_held::<R, 128>(sum, rows, 0);
+    if wide == sum.len() {
+        return;
+    }
     let middle = add_held::<R, 32>(sum, rows, wide);
     let narrow = add_held::<R, 8>(sum, rows, middle);
     add_held::<R, 1>(sum, rows, narrow);

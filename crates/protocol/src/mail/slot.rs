@@ -59,8 +59,11 @@ impl<R: Real> Slot<'_, R> {
         values.update(
             #[inline(always)]
             |values| {
-                // Without a division, which would take as long as a plane.
                 let (mut out, mut values) = (&mut *self.values, &mut values[..]);
+                if bits.is_multiple_of(HALF) {
+                    return deal_whole(out, values, share, mask, bits / HALF);
+                }
+                // Without a division, which would take as long as a plane.
                 while !out.is_empty() {
                     let (plane, more) = out.split_at_mut(bits);
                     let (own, more_values) = values.split_at_mut(bits);
@@ -135,6 +138,17 @@ fn deal<R: Real>(out: &mut [R], values: &mut [R], share: R, half: u32) {
         let (factor, on) = if half >> k & 1 == 1 { (share, R::ONE) } else { (R::ONE, R::ZERO) };
         *value *= factor;
         *out = *value * on;
+    }
+}
+
+/// Planes of whole halves of words, one after the other: nothing is left over at their ends.
+#[inline(always)]
+fn deal_whole<R: Real>(out: &mut [R], values: &mut [R], share: R, mask: &[u64], n_halves: usize) {
+    let (out, values) = (out.as_chunks_mut::<HALF>().0, values.as_chunks_mut::<HALF>().0);
+    let mut k = 0;
+    for (out, values) in out.iter_mut().zip(values) {
+        deal(out, values, share, (mask[k / 2] >> (k % 2 * HALF)) as u32);
+        k = if k + 1 == n_halves { 0 } else { k + 1 };
     }
 }
 
