@@ -2,6 +2,7 @@
 
 use std::ops::DerefMut;
 
+use prefetch_index::prefetch_index;
 use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
@@ -116,6 +117,9 @@ where
                 let mut count = 0;
                 for (row, (_, letter)) in rows.iter_mut().zip(&mut letters) {
                     *row = letter.values();
+                    // All of them are on their way before the first is needed. Processors find the
+                    // rest of a row themselves.
+                    prefetch_index(*row, 0);
                     count += 1;
                 }
                 match &rows[..count] {
