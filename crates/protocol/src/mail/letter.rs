@@ -21,11 +21,17 @@ impl<'a, R: Real> Letters<'a, R> {
     #[inline(always)]
     pub fn fetch(self, idx: usize) {
         let (width, line) = (self.shape.width, LINE / size_of::<R>());
-        for number in (idx * width..(idx + 1) * width).step_by(line) {
+        let last = ((idx + 1) * width).saturating_sub(1);
+        for number in (idx * width..last).step_by(line) {
             prefetch_index(self.values, number);
         }
         // A row may begin within a line.
-        prefetch_index(self.values, ((idx + 1) * width).saturating_sub(1));
+        prefetch_index(self.values, last);
+    }
+
+    /// How many bytes the numbers of all nodes have.
+    pub fn bytes(self) -> usize {
+        size_of_val(self.values)
     }
 
     /// How many bytes the numbers of a node have.

@@ -140,7 +140,7 @@ impl<'a, R: Real> Hear<'a, R> {
     /// Whether it pays to ask for mail before it is read.
     fn is_far(&self) -> bool {
         let row = self.mail.first().map_or(0, |part| part.row_bytes());
-        row <= SHORT && (self.mail.len() << self.shift) * row > NEAR
+        row <= SHORT && self.mail.iter().map(|part| part.bytes()).sum::<usize>() > NEAR
     }
 
     /// Asks for what a node will hear.
