@@ -139,7 +139,8 @@ fn add_all<R: Real>(sum: &mut [R], rows: &[&[R]]) {
         return;
     }
     let middle = add_held::<R, 32>(sum, rows, wide);
-    let narrow = add_held::<R, 8>(sum, rows, middle);
+    let line = add_held::<R, 16>(sum, rows, middle);
+    let narrow = add_held::<R, 8>(sum, rows, line);
     add_held::<R, 1>(sum, rows, narrow);
 }
 

@@ -60,6 +60,7 @@ impl<R: Real> Slot<'_, R> {
             #[inline(always)]
             |values| {
                 let (mut out, mut values) = (&mut *self.values, &mut values[..]);
+                assert_eq!(values.len(), out.len(), "a message of all values");
                 if bits.is_multiple_of(HALF) {
                     return deal_whole(out, values, share, mask, bits / HALF);
                 }
@@ -112,11 +113,7 @@ impl<R: Real> Slot<'_, R> {
 
     /// Multiplies all values by `share` and sends what they are then: in one pass over memory.
     #[inline(always)]
-    pub fn scale_and_send(
-        &mut self,
-        values: &mut Released<impl DerefMut<Target = [R]>>,
-        share: R,
-    ) {
+    pub fn scale_and_send(&mut self, values: &mut Released<impl DerefMut<Target = [R]>>, share: R) {
         self.move_and_send(values, std::iter::empty::<fn(R) -> R>(), share);
     }
 
