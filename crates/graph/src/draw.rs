@@ -3,6 +3,8 @@
 use rand::rngs::{ChaCha8Rng, ChaCha20Rng};
 use rand::{Rng, SeedableRng};
 
+use crate::graph::NodeId;
+
 /// A family drawn once, one round of a schedule, or how a window's edges are dealt to its rounds.
 pub(crate) enum Stream {
     Family,
@@ -70,8 +72,9 @@ pub(crate) fn below_long(rng: &mut impl Rng, bound: u64) -> u64 {
     }
 }
 
-/// Many draws below one bound, which is not zero: as [`below`], multiplied in bulk.
-pub(crate) fn fill_below(rng: &mut impl Rng, bound: u32, out: &mut [u32]) {
+/// Many nodes below one bound, which is not zero: as [`below`], multiplied in bulk.
+#[inline(always)]
+pub(crate) fn fill_below(rng: &mut impl Rng, bound: u32, out: &mut [NodeId]) {
     let wide = u64::from(bound);
     let surplus = ((1_u64 << 32) % wide) as u32;
     let mut words = [[0; 4]; 512];
@@ -82,14 +85,14 @@ pub(crate) fn fill_below(rng: &mut impl Rng, bound: u32, out: &mut [u32]) {
         for (value, word) in piece.iter_mut().zip(&*words) {
             let product = u64::from(u32::from_le_bytes(*word)) * wide;
             n_lost += u32::from((product as u32) < surplus);
-            *value = (product >> 32) as u32;
+            *value = NodeId((product >> 32) as u32);
         }
         if n_lost == 0 {
             continue;
         }
         for (value, word) in piece.iter_mut().zip(&*words) {
             if u32::from_le_bytes(*word).wrapping_mul(bound) < surplus {
-                *value = below(rng, bound);
+                *value = NodeId(below(rng, bound));
             }
         }
     }
@@ -181,19 +184,19 @@ mod tests {
         even(&mut || below(&mut rng, 7));
         even(&mut || below_long(&mut rng, 7) as u32);
         let mut fast = fast_generator(6, Stream::Deal(3));
-        let mut draws = vec![0; 70_000];
+        let mut draws = vec![NodeId(0); 70_000];
         fill_below(&mut fast, 7, &mut draws);
         let mut drawn = draws.iter();
-        even(&mut || *drawn.next().unwrap());
+        even(&mut || drawn.next().unwrap().0);
         // Eight words for seven values: without rejection every seventh would have twice its due.
         fill_below(&mut fast, 7 << 29, &mut draws);
         let mut drawn = draws.iter();
-        even(&mut || drawn.next().unwrap() % 7);
+        even(&mut || drawn.next().unwrap().0 % 7);
         even(&mut || below(&mut fast, 7 << 29) % 7);
         even(&mut || (below_long(&mut fast, 7 << 61) % 7) as u32);
         assert_eq!((below(&mut rng, 1), below_long(&mut rng, 1)), (0, 0));
         fill_below(&mut rng, 1, &mut draws);
-        assert!(draws.iter().all(|&drawn| drawn == 0));
+        assert!(draws.iter().all(|drawn| drawn.0 == 0));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use rows::Rows;
+pub(crate) use rows::{FEW, Rows, sort_few};
 
 /// A node, numbered from zero.
 #[derive(
@@ -123,8 +123,12 @@ impl Graph {
     /// A graph of whom every node hears, in any order but without repetition, self loops or
     /// numbers out of range: those are the caller's to avoid.
     pub(crate) fn from_in_rows(senders: Rows) -> Self {
-        let out_degrees = senders.counts();
-        Self { inward: senders.in_order(), out_degrees, outward: OnceLock::new() }
+        Self::from_sorted_in_rows(senders.in_order())
+    }
+
+    /// The same of rows that are in order.
+    pub(crate) fn from_sorted_in_rows(inward: Rows) -> Self {
+        Self { out_degrees: inward.counts(), inward, outward: OnceLock::new() }
     }
 
     fn of(inward: Rows, outward: Rows) -> Self {

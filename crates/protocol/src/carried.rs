@@ -3,6 +3,7 @@
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::aligned::Aligned;
 use crate::initial::start;
 use crate::mail::are_finite;
 
@@ -82,6 +83,13 @@ impl<'a> Carried<'a> {
                 let _ = get_over(own, values);
             }
         }
+    }
+
+    /// The same, of memory that begins with a cache line.
+    pub(crate) fn aligned<R: Real>(&mut self, values: &mut Aligned<R>) {
+        let mut numbers = values.to_vec();
+        self.values(&mut numbers);
+        *values = numbers.into();
     }
 
     /// A released vector.

@@ -36,6 +36,7 @@
 #![deny(missing_docs)]
 
 mod admm;
+mod aligned;
 mod automaton;
 mod carried;
 mod domain;

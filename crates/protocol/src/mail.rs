@@ -25,6 +25,7 @@ mod slot;
 use undertone_graph::NodeId;
 use undertone_real::Real;
 
+use crate::aligned::Aligned;
 use crate::lattice::Lattice;
 use crate::topology::Neighbourhood;
 
@@ -80,17 +81,11 @@ pub(crate) enum Extent {
     Masked,
 }
 
-/// Bytes of a cache line. Rows that begin with one, if they are as long as some of them, take half
-/// as long to read as those that lie across.
-const LINE: usize = 64;
-
 /// The messages of one round: a row of numbers for every node, in one piece of memory.
 #[derive(Debug)]
 pub struct Mail<R> {
     shape: Shape,
-    /// From `start` on.
-    values: Vec<R>,
-    start: usize,
+    values: Aligned<R>,
     masks: Vec<u64>,
     extents: Vec<Extent>,
 }
@@ -98,11 +93,9 @@ pub struct Mail<R> {
 impl<R: Real> Mail<R> {
     /// Empty rows.
     pub fn new(n_nodes: usize, shape: Shape) -> Self {
-        let values = vec![R::ZERO; n_nodes * shape.width + LINE / size_of::<R>()];
         Self {
             shape,
-            start: values.as_ptr().align_offset(LINE).min(LINE / size_of::<R>()),
-            values,
+            values: Aligned::zeros(n_nodes * shape.width),
             masks: vec![0; n_nodes * shape.words()],
             extents: vec![Extent::Silent; n_nodes],
         }
@@ -129,8 +122,8 @@ impl<R: Real> Mail<R> {
 
     /// What a node wrote.
     pub fn letter(&self, from: NodeId) -> Letter<'_, R> {
-        let Self { shape, values, start, masks, extents } = self;
-        Letters { shape: *shape, values: &values[*start..], masks, extents }.get(from.idx())
+        let Self { shape, values, masks, extents } = self;
+        Letters { shape, values, masks, extents }.get(from.idx())
     }
 
     /// The messages that a node hears if none is lost, in order.
@@ -145,7 +138,7 @@ impl<R: Real> Mail<R> {
     fn whole(&mut self) -> MailPart<'_, R> {
         MailPart {
             shape: self.shape,
-            values: &mut self.values[self.start..],
+            values: &mut self.values,
             masks: &mut self.masks,
             extents: &mut self.extents,
         }
@@ -179,7 +172,7 @@ impl<'m, R: Real> MailPart<'m, R> {
     #[inline(always)]
     pub fn letters(&self) -> Letters<'_, R> {
         let Self { shape, values, masks, extents } = self;
-        Letters { shape: *shape, values, masks, extents }
+        Letters { shape, values, masks, extents }
     }
 
     fn slot_of(self, idx: usize) -> Slot<'m, R> {

@@ -1,9 +1,13 @@
 //! Push-sum: averaging over directed, time-varying graphs.
 
+use std::ops::DerefMut;
+
+use prefetch_index::prefetch_index;
 use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::aligned::Aligned;
 use crate::carried::Carried;
 use crate::initial::nothing;
 use crate::mail::{Letter, Shape, Slot};
@@ -30,13 +34,13 @@ use crate::topology::Neighbourhood;
 #[derive(Clone, Debug, PartialEq)]
 pub struct PushSum<R> {
     /// The vector, then the weight.
-    state: Released<Vec<R>>,
+    state: Released<Aligned<R>>,
 }
 
 impl<R: Real> PushSum<R> {
     /// For vectors of `dimension` coordinates.
     pub fn new(dimension: usize) -> Self {
-        Self { state: nothing(dimension + 1) }
+        Self { state: nothing(dimension + 1).map(Aligned::from) }
     }
 }
 
@@ -59,7 +63,7 @@ impl<R: Real> Synchronous<R> for PushSum<R> {
         if let Some(vector) = answer.released() {
             self.state = vector.map(|mut vector| {
                 vector.push(R::ONE);
-                vector
+                Aligned::from(vector)
             });
         }
     }
@@ -87,11 +91,11 @@ impl<R: Real> Synchronous<R> for PushSum<R> {
     }
 
     fn add_conserved(&self, sum: &mut [f64]) {
-        sum.iter_mut().zip(self.state.get()).for_each(|(sum, v)| *sum += v.to_f64());
+        sum.iter_mut().zip(&**self.state.get()).for_each(|(sum, v)| *sum += v.to_f64());
     }
 
     fn carry(&mut self, carried: &mut Carried<'_>) {
-        carried.released(&mut self.state);
+        self.state.update(|state| carried.aligned(state));
     }
 }
 
@@ -100,8 +104,9 @@ const TOGETHER: usize = 16;
 
 /// Adds all letters in their order.
 #[inline(always)]
-pub(crate) fn take_in<'a, R: Real, L>(state: &mut Released<Vec<R>>, mut letters: L)
+pub(crate) fn take_in<'a, R: Real, V, L>(state: &mut Released<V>, mut letters: L)
 where
+    V: DerefMut<Target = [R]>,
     L: Iterator<Item = (NodeId, Letter<'a, R>)>,
 {
     state.update(
@@ -112,6 +117,9 @@ where
                 let mut count = 0;
                 for (row, (_, letter)) in rows.iter_mut().zip(&mut letters) {
                     *row = letter.values();
+                    // All of them are on their way before the first is needed. Processors find the
+                    // rest of a row themselves.
+                    prefetch_index(*row, 0);
                     count += 1;
                 }
                 match &rows[..count] {
@@ -127,8 +135,12 @@ where
 #[inline(always)]
 fn add_all<R: Real>(sum: &mut [R], rows: &[&[R]]) {
     let wide = add_held::<R, 128>(sum, rows, 0);
+    if wide == sum.len() {
+        return;
+    }
     let middle = add_held::<R, 32>(sum, rows, wide);
-    let narrow = add_held::<R, 8>(sum, rows, middle);
+    let line = add_held::<R, 16>(sum, rows, middle);
+    let narrow = add_held::<R, 8>(sum, rows, line);
     add_held::<R, 1>(sum, rows, narrow);
 }
 

@@ -4,12 +4,13 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::aligned::Aligned;
 use crate::carried::Carried;
 use crate::initial::nothing;
 use crate::mail::{Letter, Shape, Slot};
 use crate::push_sum::{ratio, take_in};
 use crate::question::{Answer, Question};
-use crate::sparsify::{Mask, Sparsity};
+use crate::sparsify::{PublicBits, Sparsity};
 use crate::synchronous::{LinkNeeds, Synchronous};
 use crate::topology::Neighbourhood;
 
@@ -27,16 +28,15 @@ use crate::topology::Neighbourhood;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparsePushSum<R> {
     /// The vector, then as many weights.
-    state: Released<Vec<R>>,
+    state: Released<Aligned<R>>,
     sparsity: Sparsity,
     seed: u64,
-    mask: Mask,
 }
 
 impl<R: Real> SparsePushSum<R> {
     /// For vectors of `dimension` coordinates; `seed` is that of the public choice of coordinates.
     pub fn new(dimension: usize, sparsity: Sparsity, seed: u64) -> Self {
-        Self { state: nothing(2 * dimension), sparsity, seed, mask: Mask::default() }
+        Self { state: nothing(2 * dimension).map(Aligned::from), sparsity, seed }
     }
 }
 
@@ -59,7 +59,7 @@ impl<R: Real> Synchronous<R> for SparsePushSum<R> {
         if let Some(vector) = answer.released() {
             self.state = vector.map(|mut vector| {
                 vector.resize(2 * vector.len(), R::ONE);
-                vector
+                Aligned::from(vector)
             });
         }
     }
@@ -67,10 +67,15 @@ impl<R: Real> Synchronous<R> for SparsePushSum<R> {
     #[inline(always)]
     fn send(&mut self, round: u64, around: &Neighbourhood<'_>, slot: &mut Slot<'_, R>) {
         let dimension = self.state.get().len() / 2;
-        let Self { state, sparsity, seed, mask } = self;
-        sparsity.mask_into(dimension, *seed, around.node, round, 0, mask);
+        let Self { state, sparsity, seed } = self;
+        let bits = PublicBits::new(*seed, around.node, round, 0);
         let share = R::from_f64(around.share());
-        slot.deal(state, share, mask.words());
+        slot.deal(
+            state,
+            share,
+            #[inline(always)]
+            |mask| sparsity.mask_over(dimension, bits, mask),
+        );
     }
 
     #[inline(always)]
@@ -94,10 +99,10 @@ impl<R: Real> Synchronous<R> for SparsePushSum<R> {
     }
 
     fn add_conserved(&self, sum: &mut [f64]) {
-        sum.iter_mut().zip(self.state.get()).for_each(|(sum, v)| *sum += v.to_f64());
+        sum.iter_mut().zip(&**self.state.get()).for_each(|(sum, v)| *sum += v.to_f64());
     }
 
     fn carry(&mut self, carried: &mut Carried<'_>) {
-        carried.released(&mut self.state);
+        self.state.update(|state| carried.aligned(state));
     }
 }

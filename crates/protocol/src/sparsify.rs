@@ -36,25 +36,29 @@ impl Sparsity {
         lane: u64,
         mask: &mut Mask,
     ) {
-        let words = dimension.div_ceil(64);
-        mask.0.clear();
-        let mut bits = PublicBits::new(seed, node, round, lane);
+        mask.0.resize(dimension.div_ceil(64), 0);
+        self.mask_over(dimension, PublicBits::new(seed, node, round, lane), &mut mask.0);
+    }
+
+    /// The same by some bits, over words that are there already, as many as the mask has.
+    #[inline(always)]
+    pub(crate) fn mask_over(&self, dimension: usize, mut bits: PublicBits, mask: &mut [u64]) {
         match *self {
             Self::Exactly(k) if k < dimension => {
-                mask.0.resize(words, 0);
+                mask.fill(0);
                 // Floyd: a uniform subset of size k with k draws.
                 for last in dimension - k..dimension {
                     let drawn = bits.below(last as u64 + 1) as usize;
-                    let taken = mask.0[drawn / 64] >> (drawn % 64) & 1 == 1;
+                    let taken = mask[drawn / 64] >> (drawn % 64) & 1 == 1;
                     let take = if taken { last } else { drawn };
-                    mask.0[take / 64] |= 1 << (take % 64);
+                    mask[take / 64] |= 1 << (take % 64);
                 }
             }
-            Self::Full | Self::Exactly(_) => mask.0.resize(words, u64::MAX),
-            Self::Half => mask.0.extend((0..words).map(|_| bits.next())),
+            Self::Full | Self::Exactly(_) => mask.fill(u64::MAX),
+            Self::Half => mask.iter_mut().for_each(|word| *word = bits.next()),
         }
         let used = dimension % 64;
-        if let (Some(last), true) = (mask.0.last_mut(), used > 0) {
+        if let (Some(last), true) = (mask.last_mut(), used > 0) {
             *last &= (1 << used) - 1;
         }
     }

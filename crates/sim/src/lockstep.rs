@@ -179,9 +179,10 @@ where
         drawn.into_iter().try_for_each(|drawn| drawn.map(|_| ()))
     }
 
-    /// How many nodes a piece has: a power of two.
+    /// How many nodes a piece has: a power of two. One thread has all of them in one.
     fn piece(&self, threads: usize) -> usize {
-        self.nodes.len().div_ceil(8 * threads).next_power_of_two()
+        let pieces = if threads == 1 { 1 } else { 8 * threads };
+        self.nodes.len().div_ceil(pieces).next_power_of_two()
     }
 
     /// As many as the pool has, but none that would have less to do than what waking it costs.

@@ -1,11 +1,12 @@
 //! Every node has the same number of others in its row: those who hear it, or whom it hears.
 
+use pulp::Simd;
 use rand::Rng;
 
 use super::repair::connect;
 use super::{FamilyError, parameter};
 use crate::draw::{Stream, below, fast_generator, fill_below, generator, shuffle};
-use crate::graph::{Graph, NodeId, Rows};
+use crate::graph::{FEW, Graph, NodeId, Rows, sort_few};
 
 pub(super) fn out_regular(
     nodes: u32,
@@ -25,6 +26,11 @@ pub(super) fn in_regular(
     seed: u64,
 ) -> Result<Graph, FamilyError> {
     let rng = &mut fast_generator(seed, Stream::Family);
+    // The order in which a row was drawn matters to repairs only.
+    if !connected && degree as usize <= FEW && 2 * u64::from(degree) < u64::from(nodes) {
+        let rows = pulp::Arch::new().dispatch(InOrder { nodes, degree, rng });
+        return Ok(Graph::from_sorted_in_rows(Rows::regular(nodes, degree, rows)));
+    }
     let rows = rows(nodes, degree, connected, rng, rejection)?;
     Ok(Graph::from_in_rows(Rows::regular(nodes, degree, rows)))
 }
@@ -84,14 +90,14 @@ fn floyd(nodes: u32, degree: u32, rng: &mut impl Rng) -> Vec<NodeId> {
 fn rejection(nodes: u32, degree: u32, rng: &mut impl Rng) -> Vec<NodeId> {
     let n_left_out = nodes - 1 - degree;
     let n_drawn = degree.min(n_left_out) as usize;
-    let mut drawn = vec![0; nodes as usize * n_drawn];
+    let mut drawn = vec![NodeId(0); nodes as usize * n_drawn];
     fill_below(rng, (nodes - 1).max(1), &mut drawn);
     let mut chosen_by = vec![u32::MAX; nodes as usize];
     for (a, row) in (0..nodes).zip(drawn.chunks_exact_mut(n_drawn.max(1))) {
         let mut is_repeated = false;
         for other in row.iter_mut() {
-            *other += u32::from(*other >= a);
-            let last = &mut chosen_by[*other as usize];
+            other.0 += u32::from(other.0 >= a);
+            let last = &mut chosen_by[other.idx()];
             is_repeated |= *last == a;
             *last = a;
         }
@@ -100,31 +106,94 @@ fn rejection(nodes: u32, degree: u32, rng: &mut impl Rng) -> Vec<NodeId> {
         }
     }
     if n_drawn == degree as usize {
-        return drawn.into_iter().map(NodeId).collect();
+        return drawn;
     }
     let mut rows = Vec::with_capacity(nodes as usize * degree as usize);
     for a in 0..nodes {
         let left_out = &drawn[a as usize * n_drawn..][..n_drawn];
-        left_out.iter().for_each(|&b| chosen_by[b as usize] = a);
+        left_out.iter().for_each(|b| chosen_by[b.idx()] = a);
         let taken = (0..nodes).filter(|&b| b != a && chosen_by[b as usize] != a);
         rows.extend(taken.map(NodeId));
     }
     rows
 }
 
+/// What [`rejection`] draws, with every row in order, if rows are short and less than half of all
+/// others: what is drawn twice is found by sorting.
+struct InOrder<'a, R> {
+    nodes: u32,
+    degree: u32,
+    rng: &'a mut R,
+}
+
+impl<R: Rng> pulp::WithSimd for InOrder<'_, R> {
+    type Output = Vec<NodeId>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<NodeId> {
+        let Self { nodes, degree, rng } = self;
+        let (degree, length) = (degree as usize, nodes as usize * degree as usize);
+        // What lies behind a row is read with it, so that there is something behind the last.
+        let mut rows = vec![NodeId(0); length + FEW];
+        fill_below(rng, (nodes - 1).max(1), &mut rows[..length]);
+        for a in 0..nodes {
+            let row = rows[a as usize * degree..].first_chunk_mut().expect("it is long enough");
+            let mut numbers = row.map(|node: NodeId| node.0);
+            numbers.iter_mut().for_each(|other| *other += u32::from(*other >= a));
+            while !sort_few(simd, &numbers, degree, row) {
+                redraw_few(&mut numbers[..degree], a, nodes, rng);
+            }
+        }
+        rows.truncate(length);
+        rows
+    }
+}
+
+/// [`redraw_repeated`] of a short row.
+#[cold]
+#[inline(never)]
+fn redraw_few(row: &mut [u32], a: u32, nodes: u32, rng: &mut impl Rng) {
+    for k in 0..row.len() {
+        while row[..k].contains(&row[k]) {
+            let again = below(rng, nodes - 1);
+            row[k] = again + u32::from(again >= a);
+        }
+    }
+}
+
 /// Keeps the first of those drawn twice, and draws others in place of the rest. Rare, and out of
 /// the way of the loop that finds nothing repeated.
 #[cold]
 #[inline(never)]
-fn redraw_repeated(row: &mut [u32], a: u32, chosen_by: &mut [u32], rng: &mut impl Rng) {
+fn redraw_repeated(row: &mut [NodeId], a: u32, chosen_by: &mut [u32], rng: &mut impl Rng) {
     let nodes = chosen_by.len() as u32;
     // Sizes are far below 2^31, so this is the number of no row.
     let kept = nodes + a;
     for other in row {
-        while chosen_by[*other as usize] == kept {
+        while chosen_by[other.idx()] == kept {
             let again = below(rng, nodes - 1);
-            *other = again + u32::from(again >= a);
+            *other = NodeId(again + u32::from(again >= a));
         }
-        chosen_by[*other as usize] = kept;
+        chosen_by[other.idx()] = kept;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_are_drawn_in_order_are_those_that_are_drawn() {
+        // From hardly a row with a repetition to hardly one without.
+        for (nodes, degree) in [(1, 0), (2, 0), (3, 1), (7, 3), (21, 10), (33, 16), (1000, 10)] {
+            for seed in 0..20 {
+                let rng = &mut fast_generator(seed, Stream::Family);
+                let mut rows = rejection(nodes, degree, rng);
+                rows.chunks_mut(degree.max(1) as usize).for_each(|row| row.sort_unstable());
+                let rng = &mut fast_generator(seed, Stream::Family);
+                let in_order = pulp::Arch::new().dispatch(InOrder { nodes, degree, rng });
+                assert_eq!(in_order, rows, "{degree} of {nodes}");
+            }
+        }
     }
 }

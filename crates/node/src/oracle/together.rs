@@ -11,7 +11,7 @@ use undertone_protocol::{Answer, Exchange, Question};
 use undertone_real::Real;
 
 use super::{Oracle, OracleError, debit, name};
-use crate::private::{Private, PrivateGradients, Workspace};
+use crate::private::{Private, Workspace};
 
 /// How many oracles pay and draw before the first of them computes.
 const TOGETHER: usize = 16;

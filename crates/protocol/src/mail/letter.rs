@@ -3,12 +3,14 @@
 use prefetch_index::prefetch_index;
 use undertone_real::Real;
 
-use super::{Extent, LINE, Shape};
+use super::{Extent, Shape};
+use crate::aligned::LINE;
 
 /// The messages of some nodes, to be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Letters<'a, R> {
-    pub(super) shape: Shape,
+    /// By reference: an optional letter then needs no look at what a shape may be.
+    pub(super) shape: &'a Shape,
     pub(super) values: &'a [R],
     pub(super) masks: &'a [u64],
     pub(super) extents: &'a [Extent],
@@ -19,11 +21,17 @@ impl<'a, R: Real> Letters<'a, R> {
     #[inline(always)]
     pub fn fetch(self, idx: usize) {
         let (width, line) = (self.shape.width, LINE / size_of::<R>());
-        for number in (idx * width..(idx + 1) * width).step_by(line) {
+        let last = ((idx + 1) * width).saturating_sub(1);
+        for number in (idx * width..last).step_by(line) {
             prefetch_index(self.values, number);
         }
         // A row may begin within a line.
-        prefetch_index(self.values, ((idx + 1) * width).saturating_sub(1));
+        prefetch_index(self.values, last);
+    }
+
+    /// How many bytes the numbers of all nodes have.
+    pub fn bytes(self) -> usize {
+        size_of_val(self.values)
     }
 
     /// How many bytes the numbers of a node have.
@@ -95,7 +103,7 @@ impl<'a, R: Real> Letter<'a, R> {
 
     #[inline(always)]
     pub(crate) fn shape(&self) -> Shape {
-        self.among.shape
+        *self.among.shape
     }
 
     #[inline(always)]

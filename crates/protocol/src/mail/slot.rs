@@ -1,10 +1,13 @@
 //! Where a node writes what it sends.
 
+use std::ops::DerefMut;
+
 use prefetch_index::prefetch_index;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
-use super::{Extent, LINE, Shape};
+use super::{Extent, Shape};
+use crate::aligned::LINE;
 
 /// Where one message is written. Only released values can be.
 #[derive(Debug)]
@@ -44,18 +47,28 @@ impl<'m, R: Real> Slot<'m, R> {
         }
     }
 
-    /// Multiplies the coordinates that the mask marks by `share` and sends what they are then:
-    /// [`Slot::send_masked`] in one pass over memory.
+    /// Multiplies the coordinates of a mask by `share` and sends what they are then:
+    /// [`Slot::send_masked`] in one pass over memory. The mask is written where it is sent.
     #[inline(always)]
-    pub fn deal(&mut self, values: &mut Released<Vec<R>>, share: R, mask: &[u64]) {
-        self.mask.copy_from_slice(mask);
+    pub fn deal(
+        &mut self,
+        values: &mut Released<impl DerefMut<Target = [R]>>,
+        share: R,
+        write_mask: impl FnOnce(&mut [u64]),
+    ) {
+        write_mask(self.mask);
+        let mask = &*self.mask;
         *self.extent = Extent::Masked;
         let bits = self.shape.mask_bits;
         values.update(
             #[inline(always)]
             |values| {
-                // Without a division, which would take as long as a plane.
                 let (mut out, mut values) = (&mut *self.values, &mut values[..]);
+                assert_eq!(values.len(), out.len(), "a message of all values");
+                if bits.is_multiple_of(HALF) {
+                    return deal_whole(out, values, share, mask, bits / HALF);
+                }
+                // Without a division, which would take as long as a plane.
                 while !out.is_empty() {
                     let (plane, more) = out.split_at_mut(bits);
                     let (own, more_values) = values.split_at_mut(bits);
@@ -79,13 +92,14 @@ impl<'m, R: Real> Slot<'m, R> {
     /// sends what they are then: in one pass over memory. Values beyond them are sent by other
     /// calls.
     #[inline(always)]
-    pub fn move_and_send<M>(
+    pub fn move_and_send<V, M>(
         &mut self,
         first: usize,
-        values: &mut Released<Vec<R>>,
+        values: &mut Released<V>,
         moves: M,
         share: R,
     ) where
+        V: DerefMut<Target = [R]>,
         M: ExactSizeIterator<Item: FnOnce(R) -> R>,
     {
         let last = first + moves.len();
@@ -106,14 +120,19 @@ impl<'m, R: Real> Slot<'m, R> {
     /// Multiplies the values from a place on by `share` and sends what they are then: in one pass
     /// over memory.
     #[inline(always)]
-    pub fn scale_and_send_from(&mut self, first: usize, values: &mut Released<Vec<R>>, share: R) {
+    pub fn scale_and_send_from(
+        &mut self,
+        first: usize,
+        values: &mut Released<impl DerefMut<Target = [R]>>,
+        share: R,
+    ) {
         let rest = values.get().len() - first;
         self.move_and_send(first, values, (0..rest).map(|_| |value| value), share);
     }
 
     /// Multiplies all values by `share` and sends what they are then.
     #[inline(always)]
-    pub fn scale_and_send(&mut self, values: &mut Released<Vec<R>>, share: R) {
+    pub fn scale_and_send(&mut self, values: &mut Released<impl DerefMut<Target = [R]>>, share: R) {
         self.scale_and_send_from(0, values, share);
     }
 
@@ -162,6 +181,17 @@ fn deal<R: Real>(out: &mut [R], values: &mut [R], share: R, half: u32) {
         let (factor, on) = if half >> k & 1 == 1 { (share, R::ONE) } else { (R::ONE, R::ZERO) };
         *value *= factor;
         *out = *value * on;
+    }
+}
+
+/// Planes of whole halves of words, one after the other: nothing is left over at their ends.
+#[inline(always)]
+fn deal_whole<R: Real>(out: &mut [R], values: &mut [R], share: R, mask: &[u64], n_halves: usize) {
+    let (out, values) = (out.as_chunks_mut::<HALF>().0, values.as_chunks_mut::<HALF>().0);
+    let mut k = 0;
+    for (out, values) in out.iter_mut().zip(values) {
+        deal(out, values, share, (mask[k / 2] >> (k % 2 * HALF)) as u32);
+        k = if k + 1 == n_halves { 0 } else { k + 1 };
     }
 }
 

@@ -151,7 +151,7 @@ impl<'a, R: Real> Hear<'a, R> {
     /// Whether it pays to ask for mail before it is read.
     fn is_far(&self) -> bool {
         let row = self.mail.first().map_or(0, |part| part.row_bytes());
-        row <= SHORT && (self.mail.len() << self.shift) * row > NEAR
+        row <= SHORT && self.mail.iter().map(|part| part.bytes()).sum::<usize>() > NEAR
     }
 
     /// The first that a node will hear, if it hears anybody.
@@ -185,8 +185,15 @@ impl<'a, R: Real> Hear<'a, R> {
     ) -> impl Iterator<Item = (NodeId, Letter<'a, R>)> {
         let hear = *self;
         let letters = around.heard.iter().map(move |&from| {
-            let (piece, idx) = hear.place(from);
-            (from, hear.mail[piece].get(idx))
+            let letter = match hear.mail {
+                // Without looking for the part, if there is one.
+                [whole] => whole.get(from.idx()),
+                parts => {
+                    let (piece, idx) = hear.place(from);
+                    parts[piece].get(idx)
+                }
+            };
+            (from, letter)
         });
         letters.filter(|(_, letter)| !P::MAY_BE_SILENT || !letter.is_silent())
     }
