@@ -1,6 +1,8 @@
 //! Gradients of batches of a node's records.
 
 mod estimators;
+mod paying;
+mod plain;
 mod schedule;
 mod workspace;
 
@@ -11,7 +13,7 @@ use undertone_privacy::event::Event;
 use undertone_privacy::ledger::Receipt;
 use undertone_privacy::mechanism::{Exposure, GaussianMechanism, Masked, MaskedGaussian};
 use undertone_privacy::noise::Key;
-use undertone_privacy::release::{ClippedSum, Pending, Released};
+use undertone_privacy::release::{ClippedSum, Released};
 use undertone_privacy::sampler::{self, Drawn, Sampler};
 use undertone_privacy::units::{ClipNorm, OutOfRange, Probability, Sensitivity};
 use undertone_protocol::{Answer, PublicBits, Question};
@@ -20,7 +22,6 @@ use undertone_real::Real;
 use self::schedule::{Drawing, Schedule};
 pub(crate) use self::workspace::Workspace;
 use super::adaptive::AdaptiveClip;
-use super::answers::sum_event;
 use super::printed::{self, Printed};
 use super::{Noise, exposed};
 use crate::oracle::OracleError;
@@ -208,42 +209,6 @@ impl<R: Real> PrivateGradients<R> {
         self.clip
     }
 
-    /// What to debit in a round; nothing if it has no batch.
-    pub fn event_of(&self, round: u64) -> Option<&Arc<Event>> {
-        self.in_round(round).map(|drawing| &drawing.event)
-    }
-
-    /// The same to pay with.
-    pub(crate) fn take_event(&mut self, round: u64) -> Option<Arc<Event>> {
-        let Drawing { event, returned, .. } = self.schedule.in_round_mut(round)?;
-        Some(returned.take().unwrap_or_else(|| Arc::clone(event)))
-    }
-
-    /// Takes back what was paid with.
-    pub(crate) fn return_event(&mut self, round: u64, event: Arc<Event>) {
-        if let Some(drawing) = self.schedule.in_round_mut(round) {
-            drawing.returned = Some(event);
-        }
-    }
-
-    /// What to debit in the first round that has a batch.
-    pub fn event(&self) -> &Arc<Event> {
-        &self.first
-    }
-
-    /// All of so many rounds, as it has to be planned.
-    pub fn plan(&self, rounds: u64) -> Event {
-        let schedule = self.schedule.rounds();
-        let length = schedule.len().max(1) as u64;
-        let times = |k: u64| rounds / length + u64::from(k < rounds % length);
-        let parts = (0..).zip(schedule).filter_map(|(k, drawing)| {
-            let event = &drawing.as_ref()?.event;
-            Some(Event::clone(event).repeated(times(k)))
-        });
-        let mut parts: Vec<Event> = parts.collect();
-        if parts.len() == 1 { parts.remove(0) } else { Event::Composed(parts) }
-    }
-
     /// How many records there are; public.
     pub fn records(&self) -> usize {
         self.data.records()
@@ -329,34 +294,6 @@ impl<R: Real> PrivateGradients<R> {
         })
     }
 
-    /// The objective and the clip norm, if all there is to do in a round is to sum the gradients of
-    /// a batch, which does not change anything here, and to add noise.
-    pub(crate) fn plain_sum(&self, round: u64) -> Option<(&Arc<dyn Tabled<R>>, ClipNorm)> {
-        let plain = matches!(self.kind, Kind::Gradients) && self.law(round).is_some();
-        plain.then_some((&self.objective, self.clip))
-    }
-
-    /// The records of a batch. They may be far: whoever answers for many nodes asks for them, and
-    /// has others to look after until they come.
-    pub(crate) fn chosen<'a>(&'a self, batch: &'a sampler::Batch) -> Batch<'a, R> {
-        Batch::of(&self.data, batch.indices())
-    }
-
-    /// Releases a plain sum, whose noise is added later.
-    #[inline(always)]
-    pub(crate) fn promise(
-        &self,
-        round: u64,
-        sum: Vec<R>,
-        drawn: Drawn,
-        (receipt, key): (Receipt, &Key),
-    ) -> Result<Pending<R>, OracleError> {
-        let drawing = self.in_round(round).expect("a batch was drawn for it");
-        let Noise::Gaussian(sigma) = drawing.noise else { unreachable!("a batch has a law") };
-        let mechanism = GaussianMechanism { sensitivity: self.sensitivity(), sigma };
-        Ok(mechanism.promise(vouched(sum, self.contribution(), drawn), receipt, key)?)
-    }
-
     /// Where it keeps what is computed in.
     pub(crate) fn workspace(&mut self) -> &mut Option<Box<Workspace<R>>> {
         &mut self.workspace
@@ -378,34 +315,6 @@ impl<R: Real> PrivateGradients<R> {
 
     fn sensitivity(&self) -> Sensitivity {
         Sensitivity::contribution(self.contribution())
-    }
-
-    /// Writes the events of the schedule.
-    fn price(&mut self) {
-        let (sensitivity, records) = (self.sensitivity(), self.data.records());
-        let transmit = match &self.kind {
-            Kind::Masked(transmit) => Some(*transmit),
-            _ => None,
-        };
-        for Drawing { sampler, noise, event, returned } in
-            self.schedule.rounds_mut().iter_mut().flatten()
-        {
-            *returned = None;
-            *event = Arc::new(match (&self.kind, *noise) {
-                (Kind::Printed(_), Noise::Gaussian(sigma)) => {
-                    let mechanism = printed::mechanism(sampler, records, self.clip, sigma);
-                    mechanism.expect("checked before it is priced").event()
-                }
-                (Kind::Adaptive(clip), Noise::Gaussian(sigma)) => {
-                    let mechanism = clip.mechanism(sigma).expect("checked before it is priced");
-                    sampler.event(mechanism.event())
-                }
-                _ => sum_event(sampler, *noise, sensitivity, transmit),
-            });
-        }
-        let first = self.schedule.rounds().iter().flatten().next();
-        self.first =
-            first.map_or_else(|| Arc::new(Event::NoOp), |drawing| Arc::clone(&drawing.event));
     }
 
     /// Sums the clipped gradients of a batch, or their differences, and counts those that were not

@@ -19,8 +19,7 @@ use undertone_privacy::units::{
     Adjacency, ClipNorm, Delta, Epsilon, Order, Probability, Scale, Unit,
 };
 use undertone_protocol::{
-    Answer, Domain, Exchange, Mail, PrivSgp, Question, StepSize, Steps, Synchronous, Topology,
-    TwoStage,
+    Answer, Domain, Mail, PrivSgp, Question, StepSize, Steps, Synchronous, Topology, TwoStage,
 };
 use undertone_real::Real;
 

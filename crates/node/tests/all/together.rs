@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use undertone_model::dataset::{Features, Targets};
 use undertone_model::network::Activation;
-use undertone_model::{Dataset, Linear, Loss, Network, Objective, Tabled};
+use undertone_model::{Dataset, Linear, Loss, Network, Tabled};
 use undertone_node::{Noise, Oracle, OracleError, Private, PrivateGradients};
 use undertone_privacy::sampler::{FixedSizeSampler, Sampler};
 use undertone_protocol::{Answer, Exchange, Question};
