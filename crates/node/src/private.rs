@@ -179,7 +179,7 @@ pub enum Private<R: Real> {
     /// [`Question::Primal`](undertone_protocol::Question::Primal), as often as there is budget.
     Minimiser(Box<PrivateMinimiser>),
     /// [`Question::Point`](undertone_protocol::Question::Point), as often as there is budget.
-    Points(PrivatePoints<R>),
+    Points(Box<PrivatePoints<R>>),
     /// [`Question::Vector`](undertone_protocol::Question::Vector) with sums over records, once.
     Statistics(PrivateStatistics),
     /// [`Question::Vector`](undertone_protocol::Question::Vector), once.
@@ -198,7 +198,8 @@ impl<R: Real> Private<R> {
         noise: Noise,
         lattice: Scale,
     ) -> Self {
-        Self::Points(PrivatePoints::new(objective, data, samplers, clip, noise, lattice))
+        let points = PrivatePoints::new(objective, data, samplers, clip, noise, lattice);
+        Self::Points(Box::new(points))
     }
 
     /// The same with a point of its own without noise, as paper 000 prints it: no guarantee.
@@ -211,7 +212,7 @@ impl<R: Real> Private<R> {
         lattice: Scale,
     ) -> Self {
         let points = PrivatePoints::new(objective, data, samplers, clip, noise, lattice);
-        Self::Points(points.printed())
+        Self::Points(Box::new(points.printed()))
     }
 
     /// Whether answers depend on earlier questions.

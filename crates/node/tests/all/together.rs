@@ -68,8 +68,9 @@ fn sums_that_are_made_together_are_those_that_each_makes_alone() {
     let objective: Arc<dyn Tabled<f64>> = Arc::new(Linear::new(5, true, Loss::Logistic));
     let records = |k: usize| {
         let values = (0..20).map(|i| ((3 * i + 7 * k) as f64).sin()).collect();
-        let signs =
-            Targets::Sign((0..4).map(|i| if (i + k) % 2 == 0 { 1.0 } else { -1.0 }).collect());
+        let signs = Targets::Sign(
+            (0..4).map(|i| if usize::is_multiple_of(i + k, 2) { 1.0 } else { -1.0 }).collect(),
+        );
         Dataset::new(Features::Dense { width: 5, values }, signs).unwrap()
     };
     let one = Sampler::FixedSize(FixedSizeSampler::new(1, 4).unwrap());

@@ -211,9 +211,9 @@ mod tests {
             for length in [0, 1, 100, 255, 256, 257, 1000] {
                 let [mut narrow, mut wide, mut usual] = [(); 3].map(|()| vec![R::ZERO; length]);
                 let (begin, kernel) = (0, PhantomData::<BoxMuller>);
-                let to = To { key, id, out: &mut *narrow };
+                let to = To { key, id, out: &mut narrow };
                 Fill::<_, _, false> { to, scale, begin, kernel }.groups::<LANES>(0);
-                let to = To { key, id, out: &mut *wide };
+                let to = To { key, id, out: &mut wide };
                 let mut both = Fill::<_, _, false> { to, scale, begin, kernel };
                 let done = both.groups::<16>(0);
                 both.groups::<LANES>(done);
@@ -246,7 +246,7 @@ mod tests {
                 let [mut alone, mut usual, mut together] =
                     [(); 3].map(|()| lengths.map(|length| vec![R::ONE; length]));
                 for k in 0..2 {
-                    let to = To { key: &keys[k], id: ids[k], out: &mut *alone[k] };
+                    let to = To { key: &keys[k], id: ids[k], out: &mut alone[k] };
                     fill::<BoxMuller, R, true>(to, 0.7, 0);
                 }
                 let [one, other] = &mut usual;
