@@ -11,16 +11,16 @@ use undertone_privacy::sampler::{self, Drawn};
 use undertone_privacy::units::ClipNorm;
 use undertone_real::Real;
 
-use super::{Kind, PrivateGradients, vouched};
+use super::{Kind, LONG, PrivateGradients, vouched};
 use crate::oracle::OracleError;
 use crate::private::Noise;
 
 impl<R: Real> PrivateGradients<R> {
     /// The objective and the clip norm, if all there is to do in a round is to sum the gradients of
-    /// a batch, which does not change anything here, and to add noise.
+    /// a batch, which does not change anything here, and to add noise at once.
     pub(crate) fn plain_sum(&self, round: u64) -> Option<(&Arc<dyn Tabled<R>>, ClipNorm)> {
         let plain = matches!(self.kind, Kind::Gradients) && self.law(round).is_some();
-        plain.then_some((&self.objective, self.clip))
+        (plain && self.objective.dimension() < LONG).then_some((&self.objective, self.clip))
     }
 
     /// The records of a batch. They may be far: whoever answers for many nodes asks for them, and
