@@ -181,11 +181,15 @@ impl<R: Real> Dataset<R> {
         const LINE: usize = 64;
         const MOST: usize = 16;
         if let Features::Dense { width, values } = &self.features {
-            let line = LINE / size_of::<R>();
-            for number in (record * width..(record + 1) * width).step_by(line).take(MOST) {
+            let (line, first, last) =
+                (LINE / size_of::<R>(), record * width, (record + 1) * width - 1);
+            let end = last.min(first + MOST * line);
+            let mut number = first;
+            while number < end {
                 prefetch_index(values, number);
+                number += line;
             }
-            prefetch_index(values, (record + 1) * width - 1);
+            prefetch_index(values, last);
         }
         if let Targets::Real(targets) | Targets::Sign(targets) = &self.targets {
             prefetch_index(targets, record);

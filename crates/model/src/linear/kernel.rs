@@ -210,18 +210,21 @@ impl<R: Real> pulp::WithSimd for Sums<'_, '_, R> {
 /// `out = c row`, with the signs that adding to zero gives to zeros.
 #[inline(always)]
 fn write_product<R: Real>(row: &[R], c: R, out: &mut [R]) {
+    // By value: whether a row and a sum overlap is a question that the compiler asks for every
+    // number otherwise.
+    let product = |row: &[R; LANES]| {
+        let mut product = *row;
+        product.iter_mut().for_each(|v| *v = v.mul_add(c, R::ZERO));
+        product
+    };
     // The last numbers are a window with some of those before, which are the same again.
-    if let (Some(row), Some(out)) = (row.last_chunk::<LANES>(), out.last_chunk_mut::<LANES>()) {
-        for l in 0..LANES {
-            out[l] = row[l].mul_add(c, R::ZERO);
-        }
+    if let (Some(row), Some(out)) = (row.last_chunk(), out.last_chunk_mut()) {
+        *out = product(row);
     } else {
         out.iter_mut().zip(row).for_each(|(out, v)| *out = v.mul_add(c, R::ZERO));
     }
-    for (out, row) in out.as_chunks_mut::<LANES>().0.iter_mut().zip(row.as_chunks::<LANES>().0) {
-        for l in 0..LANES {
-            out[l] = row[l].mul_add(c, R::ZERO);
-        }
+    for (out, row) in out.as_chunks_mut().0.iter_mut().zip(row.as_chunks().0) {
+        *out = product(row);
     }
 }
 
@@ -344,11 +347,15 @@ struct Tail<R> {
 }
 
 impl<R: Real> Tail<R> {
+    #[inline(always)]
     fn new(x: &[R]) -> Self {
         let count = x.len() % LANES;
-        let mut tail = Self { count, x: [R::ZERO; LANES], sum: [R::ZERO; LANES] };
-        tail.x[LANES - count..].copy_from_slice(&x[x.len() - count..]);
-        tail
+        let mut window = window(x);
+        // Numbers are chosen and not copied: so few would take a function that copies any number.
+        for (l, x) in window.iter_mut().enumerate() {
+            *x = if l + count < LANES { R::ZERO } else { *x };
+        }
+        Self { count, x: window, sum: [R::ZERO; LANES] }
     }
 
     fn write(&self, out: &mut [R]) {
