@@ -64,7 +64,7 @@ impl<R: Real> Synchronous<R> for Dsgd<R> {
 
     fn ask(&mut self, round: u64) -> Option<Question<R>> {
         (round < self.descent.steps.rounds).then(|| {
-            let at = point(self.gradient.take(), self.state.get().iter().copied());
+            let at = point(self.gradient.take(), self.state.get(), |v| v);
             Question::Gradient { round, at }
         })
     }

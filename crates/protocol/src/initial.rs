@@ -3,6 +3,8 @@
 use undertone_privacy::release::Released;
 use undertone_real::Real;
 
+use crate::blocks::update;
+
 /// The state of a node that has nothing yet.
 pub(crate) fn nothing<R: Real>(length: usize) -> Released<Vec<R>> {
     Released::public(vec![R::ZERO; length])
@@ -13,18 +15,20 @@ pub(crate) fn start<R: Real>(at: &[R]) -> Released<Vec<R>> {
     Released::public(at.to_vec())
 }
 
-/// A question's point, in the memory of an earlier answer if there is one.
+/// A question's point, made of a state number by number, in the memory of an earlier answer if there
+/// is one.
 #[inline(always)]
 pub(crate) fn point<R: Real>(
     memory: Option<Released<Vec<R>>>,
-    values: impl ExactSizeIterator<Item = R>,
+    state: &[R],
+    of: impl Fn(R) -> R,
 ) -> Released<Vec<R>> {
     let mut at = memory.unwrap_or_else(|| start(&[]));
     at.update(
         #[inline(always)]
         |at| {
-            at.resize(values.len(), R::ZERO);
-            at.iter_mut().zip(values).for_each(|(at, value)| *at = value);
+            at.resize(state.len(), R::ZERO);
+            update(at, state, |_, number| of(number));
         },
     );
     at

@@ -38,6 +38,7 @@
 mod admm;
 mod aligned;
 mod automaton;
+mod blocks;
 mod carried;
 mod domain;
 mod dsgd;

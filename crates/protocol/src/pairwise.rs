@@ -47,7 +47,7 @@ impl<R: Real> PairwiseSgd<R> {
     /// What is asked when an activation begins; nothing after the last one.
     pub fn ask(&mut self, activation: u64) -> Option<Question<R>> {
         (activation < self.activations()).then(|| {
-            let at = point(self.memory.take(), self.state.get().iter().copied());
+            let at = point(self.memory.take(), self.state.get(), |v| v);
             Question::Gradient { round: activation, at }
         })
     }

@@ -4,6 +4,7 @@ use undertone_graph::NodeId;
 use undertone_privacy::release::{Pending, Released};
 use undertone_real::Real;
 
+use crate::blocks::Blockwise;
 use crate::carried::Carried;
 use crate::initial::{point, start};
 use crate::mail::{Letter, Shape, Slot, fetch_from};
@@ -109,25 +110,67 @@ impl<R: Real> Step<'_, R> {
         slot: &mut Slot<'_, R>,
     ) {
         let Self { by_sum, by_mean, share, reduction } = self;
-        let (by_sum, by_mean, share) = (*by_sum, *by_mean, *share);
+        let (by_sum, by_mean, places) = (*by_sum, *by_mean, first..first + sum.len());
         let Some(Reduction { mean, share: part }) = reduction else {
-            let moves = sum.iter().map(|sum| move |x| x - by_sum * *sum);
-            return slot.move_and_send(first, state, moves, share);
+            return slot.move_and_send(places, state, *share, &mut Against { first, sum, by_sum });
         };
         let one = R::from_f64(*part);
         mean.update(
             #[inline(always)]
             |mean| {
-                let moves = mean[first..].iter_mut().zip(sum).map(|(mean, sum)| {
-                    move |x| {
-                        let moved = (x - by_mean * *mean) - by_sum * *sum;
-                        *mean += one * *sum;
-                        moved
-                    }
-                });
-                slot.move_and_send(first, state, moves, share);
+                let against = Against { first, sum, by_sum };
+                let moves = &mut AgainstBoth { against, mean, by_mean, one };
+                slot.move_and_send(places, state, *share, moves);
             },
         );
+    }
+}
+
+/// Moves against a sum, whose first number is at a place.
+struct Against<'a, R> {
+    first: usize,
+    sum: &'a [R],
+    by_sum: R,
+}
+
+impl<R: Real> Against<'_, R> {
+    #[inline(always)]
+    fn sum<const N: usize>(&self, place: usize) -> &[R; N] {
+        self.sum[place - self.first..].first_chunk().expect("a number for every place")
+    }
+}
+
+impl<R: Real> Blockwise<R> for Against<'_, R> {
+    #[inline(always)]
+    fn block<const N: usize>(&mut self, place: usize, mut x: [R; N]) -> [R; N] {
+        let sum = self.sum::<N>(place);
+        for l in 0..N {
+            x[l] -= self.by_sum * sum[l];
+        }
+        x
+    }
+}
+
+/// Moves against the mean of before and the sum; the mean moves with the sum.
+struct AgainstBoth<'a, R> {
+    against: Against<'a, R>,
+    mean: &'a mut [R],
+    by_mean: R,
+    one: R,
+}
+
+impl<R: Real> Blockwise<R> for AgainstBoth<'_, R> {
+    #[inline(always)]
+    fn block<const N: usize>(&mut self, place: usize, mut x: [R; N]) -> [R; N] {
+        let sum = self.against.sum::<N>(place);
+        let kept = self.mean[place..].first_chunk_mut::<N>().expect("a number for every place");
+        let mut mean = *kept;
+        for l in 0..N {
+            x[l] = (x[l] - self.by_mean * mean[l]) - self.against.by_sum * sum[l];
+            mean[l] += self.one * sum[l];
+        }
+        *kept = mean;
+        x
     }
 }
 
@@ -149,7 +192,7 @@ impl<R: Real> Synchronous<R> for PrivSgp<R> {
         }
         let (vector, weight) = self.state.get().split_at(self.dimension());
         let scale = ratio(R::ONE, weight[0]);
-        let at = point(self.memory.take(), vector.iter().map(|v| *v * scale));
+        let at = point(self.memory.take(), vector, |v| v * scale);
         Some(match self.reduction {
             None => Question::Gradient { round, at },
             Some(_) => Question::Difference { round, at },

@@ -8,6 +8,7 @@ use undertone_privacy::release::Released;
 use undertone_real::Real;
 
 use crate::aligned::Aligned;
+use crate::blocks::update;
 use crate::carried::Carried;
 use crate::initial::nothing;
 use crate::mail::{Letter, Shape, Slot};
@@ -165,7 +166,7 @@ fn add_held<R: Real, const HELD: usize>(sum: &mut [R], rows: &[&[R]], first: usi
 
 #[inline(always)]
 pub(crate) fn add<R: Real>(sum: &mut [R], values: &[R]) {
-    sum.iter_mut().zip(values).for_each(|(sum, v)| *sum += *v);
+    update(sum, values, |sum, value| sum + value);
 }
 
 /// Before any weight has come there is no estimate; zero then.

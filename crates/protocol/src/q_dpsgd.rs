@@ -111,7 +111,7 @@ impl<R: Real> Synchronous<R> for QDpsgd<R> {
         let memory = self.gradient.take();
         let asks = round < self.descent.steps.rounds && self.divisor(round) > 0.0;
         asks.then(|| {
-            let at = point(memory, self.state.get().iter().copied());
+            let at = point(memory, self.state.get(), |v| v);
             Question::Gradient { round, at }
         })
     }

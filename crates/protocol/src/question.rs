@@ -91,6 +91,7 @@ pub enum Answer<R: Real> {
 
 impl<R: Real> Answer<R> {
     /// The whole value, if there is one.
+    #[inline]
     pub fn released(self) -> Option<Released<Vec<R>>> {
         match self {
             Self::Released(value) => Some(value),

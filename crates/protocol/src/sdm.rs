@@ -87,7 +87,7 @@ impl<R: Real> Synchronous<R> for Sdm<R> {
     fn ask(&mut self, round: u64) -> Option<Question<R>> {
         let memory = self.gradient.take();
         (round < self.descent.steps.rounds).then(|| {
-            let at = point(memory, self.state.get().iter().copied());
+            let at = point(memory, self.state.get(), |v| v);
             Question::Masked { round, at }
         })
     }

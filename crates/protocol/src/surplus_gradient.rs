@@ -80,7 +80,7 @@ impl<R: Real> Synchronous<R> for SurplusGradient<R> {
         let window = self.window_of(round)?;
         round.is_multiple_of(self.mixing.window()).then(|| {
             let vector = &self.mixing.state.get()[..self.mixing.dimension()];
-            let at = point(self.gradient.take(), vector.iter().copied());
+            let at = point(self.gradient.take(), vector, |v| v);
             Question::Gradient { round: window, at }
         })
     }

@@ -1,6 +1,6 @@
 //! Where a node writes what it sends.
 
-use std::ops::DerefMut;
+use std::ops::{DerefMut, Range};
 
 use prefetch_index::prefetch_index;
 use undertone_privacy::release::Released;
@@ -8,6 +8,7 @@ use undertone_real::Real;
 
 use super::{Extent, Shape};
 use crate::aligned::LINE;
+use crate::blocks::{Blockwise, replace};
 
 /// Where one message is written. Only released values can be.
 #[derive(Debug)]
@@ -88,31 +89,23 @@ impl<'m, R: Real> Slot<'m, R> {
         );
     }
 
-    /// Moves the values from a place on, each by its own of `moves`, multiplies them by `share` and
-    /// sends what they are then: in one pass over memory. Values beyond them are sent by other
-    /// calls.
+    /// Moves the values of some places, multiplies them by `share` and sends what they are then: in
+    /// one pass over memory. Values of other places are sent by other calls.
     #[inline(always)]
-    pub fn move_and_send<V, M>(
+    pub(crate) fn move_and_send(
         &mut self,
-        first: usize,
-        values: &mut Released<V>,
-        moves: M,
+        places: Range<usize>,
+        values: &mut Released<impl DerefMut<Target = [R]>>,
         share: R,
-    ) where
-        V: DerefMut<Target = [R]>,
-        M: ExactSizeIterator<Item: FnOnce(R) -> R>,
-    {
-        let last = first + moves.len();
+        moves: &mut impl Blockwise<R>,
+    ) {
         *self.extent = Extent::Dense;
         values.update(
             #[inline(always)]
             |values| {
                 assert_eq!(values.len(), self.values.len(), "a message of all values");
-                let (values, out) = (&mut values[first..last], &mut self.values[first..last]);
-                for ((out, value), moved) in out.iter_mut().zip(values).zip(moves) {
-                    *value = moved(*value) * share;
-                    *out = *value;
-                }
+                let (values, out) = (&mut values[places.clone()], &mut self.values[places.clone()]);
+                replace(places.start, values, out, &mut Scaled { moves, share });
             },
         );
     }
@@ -126,8 +119,8 @@ impl<'m, R: Real> Slot<'m, R> {
         values: &mut Released<impl DerefMut<Target = [R]>>,
         share: R,
     ) {
-        let rest = values.get().len() - first;
-        self.move_and_send(first, values, (0..rest).map(|_| |value| value), share);
+        let places = first..values.get().len();
+        self.move_and_send(places, values, share, &mut Still);
     }
 
     /// Multiplies all values by `share` and sends what they are then.
@@ -157,6 +150,29 @@ impl<'m, R: Real> Slot<'m, R> {
     pub fn stay_silent(&mut self) {
         self.values.fill(R::ZERO);
         *self.extent = Extent::Silent;
+    }
+}
+
+/// Moves, and multiplies what was moved.
+struct Scaled<'a, R, M> {
+    moves: &'a mut M,
+    share: R,
+}
+
+impl<R: Real, M: Blockwise<R>> Blockwise<R> for Scaled<'_, R, M> {
+    #[inline(always)]
+    fn block<const N: usize>(&mut self, place: usize, numbers: [R; N]) -> [R; N] {
+        self.moves.block(place, numbers).map(|number| number * self.share)
+    }
+}
+
+/// Moves nothing.
+struct Still;
+
+impl<R> Blockwise<R> for Still {
+    #[inline(always)]
+    fn block<const N: usize>(&mut self, _place: usize, numbers: [R; N]) -> [R; N] {
+        numbers
     }
 }
 

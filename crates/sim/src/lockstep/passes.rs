@@ -81,7 +81,9 @@ impl<R: Real> Desk<R> {
     /// Takes what a node needs no more until it asks again.
     #[inline(always)]
     fn tidy<P: Synchronous<R>>(&mut self, node: &mut P) {
-        self.spare.extend(node.spare().and_then(Option::take));
+        if let Some(memory) = node.spare().and_then(Option::take) {
+            self.spare.push(memory);
+        }
     }
 }
 
@@ -124,8 +126,7 @@ impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Pass<'_, '_, P, R> {
                 if is_far && first + k + AHEAD < end {
                     hear.fetch(NodeId((first + k + AHEAD) as u32));
                 }
-                let around = hear.wiring.around(number);
-                node.receive(hear.round, &around, hear.heard_by::<P>(&around));
+                hear.tell(node, number);
             }
             match &mut desk {
                 Some((Turn::Ask(round), desk)) => desk.ask(node, *round),
@@ -178,23 +179,34 @@ impl<'a, R: Real> Hear<'a, R> {
         (node.idx() >> self.shift, node.idx() & ((1 << self.shift) - 1))
     }
 
+    /// Lets a node hear.
     #[inline(always)]
-    fn heard_by<P: Synchronous<R>>(
+    fn tell<P: Synchronous<R>>(&self, node: &mut P, number: NodeId) {
+        let (around, hear) = (self.wiring.around(number), *self);
+        match hear.mail {
+            // Without looking for the part, if there is one.
+            [whole] => hear.tell_all(node, &around, |from| whole.get(from.idx())),
+            parts => hear.tell_all(node, &around, |from| {
+                let (piece, idx) = hear.place(from);
+                parts[piece].get(idx)
+            }),
+        }
+    }
+
+    #[inline(always)]
+    fn tell_all<P: Synchronous<R>>(
         &self,
+        node: &mut P,
         around: &Neighbourhood<'a>,
-    ) -> impl Iterator<Item = (NodeId, Letter<'a, R>)> {
-        let hear = *self;
-        let letters = around.heard.iter().map(move |&from| {
-            let letter = match hear.mail {
-                // Without looking for the part, if there is one.
-                [whole] => whole.get(from.idx()),
-                parts => {
-                    let (piece, idx) = hear.place(from);
-                    parts[piece].get(idx)
-                }
-            };
-            (from, letter)
-        });
-        letters.filter(|(_, letter)| !P::MAY_BE_SILENT || !letter.is_silent())
+        letter: impl Fn(NodeId) -> Letter<'a, R>,
+    ) {
+        let letters = around.heard.iter().map(|from| (*from, letter(*from)));
+        match P::MAY_BE_SILENT {
+            false => node.receive(self.round, around, letters),
+            true => {
+                let letters = letters.filter(|(_, letter)| !letter.is_silent());
+                node.receive(self.round, around, letters);
+            }
+        }
     }
 }
