@@ -1,5 +1,6 @@
 //! The only door to a node's data.
 
+mod plain;
 mod together;
 
 use std::sync::Arc;

@@ -29,7 +29,7 @@ use undertone_real::Real;
 
 pub use adaptive::AdaptiveClip;
 pub(crate) use answers::{AnswerOf, Answers};
-pub(crate) use gradients::Workspace;
+pub(crate) use gradients::{LONG, Workspace};
 pub use gradients::{PrivateGradients, TableError};
 pub(crate) use minimiser::Minimisation;
 pub use minimiser::{MinimiserMechanism, MinimiserProtection, PrivateMinimiser, Sparing};

@@ -150,18 +150,28 @@ impl<S> Ledger<S> {
     /// Pays for `event`: checks it, stores the entry and makes the receipt. On failure nothing has
     /// changed. Depends only on the event and on earlier events, all of them public; a refusal
     /// tells nothing about data.
+    #[inline]
     pub fn debit(&mut self, event: impl Into<Arc<Event>>) -> Result<Receipt, DebitError>
     where
         S: Store,
     {
         let event = event.into();
-        let charge = self.admit(&event)?;
+        let other = match &self.last {
+            // What is known to fit needs no look at what it costs.
+            Some((last, charge)) if Arc::ptr_eq(last, &event) && self.takes(charge) => None,
+            _ => self.admit(&event)?.map(|charge| (Arc::clone(&event), charge)),
+        };
         let (node, serial) = (self.header.node, self.length);
         let debit = Debit { node, serial, event: &event, previous: self.head };
         let head = self.store.append(&debit)?;
-        let other = charge.map(|charge| (Arc::clone(&event), charge));
         self.commit(other, head);
         Ok(Receipt::issue(node, serial, event))
+    }
+
+    /// Whether something of that price is not refused.
+    #[inline]
+    fn takes(&self, charge: &Charge) -> bool {
+        self.length < MAX_DEBITS && self.gate.fits(charge)
     }
 
     /// Whether a debit of `event` would be refused.
@@ -222,18 +232,23 @@ impl<S> Ledger<S> {
         let node = self.header.node;
         match &self.last {
             Some((last, charge)) if std::ptr::eq(&**last, event) || **last == *event => {
-                self.gate.check(charge, event, node)?;
+                if !self.gate.fits(charge) {
+                    return Err(self.gate.refusal(charge, event, node));
+                }
                 Ok(None)
             }
             _ => {
                 let charge = self.gate.price(event, self.header.adjacency)?;
-                self.gate.check(&charge, event, node)?;
+                if !self.gate.fits(&charge) {
+                    return Err(self.gate.refusal(&charge, event, node));
+                }
                 Ok(Some(charge))
             }
         }
     }
 
     /// Takes the price of the last event, or of another, which is the last from now on.
+    #[inline]
     fn commit(&mut self, other: Option<(Arc<Event>, Charge)>, hash: Hash) {
         if other.is_some() {
             self.last = other;

@@ -50,6 +50,7 @@ mod lattice;
 mod masked;
 mod objective;
 mod quantile;
+mod several;
 mod table;
 
 #[cfg(test)]
@@ -71,6 +72,7 @@ pub use self::lattice::{LATTICE_BITS, LatticeGaussian};
 pub use self::masked::{Masked, MaskedGaussian};
 pub use self::objective::{ObjectivePerturbationMechanism, Perturbation};
 pub use self::quantile::QuantileGaussian;
+pub use self::several::Several;
 pub use self::table::TableGaussian;
 
 /// Why nothing was released. The receipt is gone: its budget is spent.

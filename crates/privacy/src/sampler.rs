@@ -106,6 +106,10 @@ impl Batch {
         }
     }
 
+    pub(crate) fn mark(&self) -> &Drawn {
+        &self.drawn
+    }
+
     /// The mark for what is computed from this batch.
     pub fn drawn(&self) -> Drawn {
         self.drawn.clone()
@@ -180,10 +184,13 @@ impl PoissonSampler {
 /// # References
 ///
 /// Balle, Barthe, Gaboardi 2018, "Privacy amplification by subsampling" (theorem 9); theory E7.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FixedSizeSampler {
     size: usize,
     of: usize,
+    /// What every draw needs, and divisions take long.
+    probability: Probability,
+    surplus: u64,
 }
 
 impl FixedSizeSampler {
@@ -193,16 +200,17 @@ impl FixedSizeSampler {
             let (range, value) = ("between 1 and the number of records", size as f64);
             return Err(OutOfRange { unit: "batch size", range, value });
         }
-        Ok(Self { size, of })
+        // The quotient may round down; a chance that is stated too low would be a wrong statement.
+        let quotient = size as f64 / of as f64;
+        let exact = quotient * of as f64 == size as f64;
+        let up = if exact { quotient } else { quotient.next_up().min(1.0) };
+        let probability = Probability::new(up).expect("a part of a whole");
+        Ok(Self { size, of, probability, surplus: surplus(of as u64) })
     }
 
     /// The chance of a record.
     pub fn probability(&self) -> Probability {
-        // The quotient may round down; a chance that is stated too low would be a wrong statement.
-        let quotient = self.size as f64 / self.of as f64;
-        let exact = quotient * self.of as f64 == self.size as f64;
-        let up = if exact { quotient } else { quotient.next_up().min(1.0) };
-        Probability::new(up).expect("a part of a whole")
+        self.probability
     }
 
     /// The event to debit for `inner` on a batch.
@@ -244,9 +252,10 @@ impl FixedSizeSampler {
     /// The same batch of one record, if it is one and the first word of its stream, which is given,
     /// draws it: almost always.
     fn draw_from(&self, first: u64, records: usize, receipt: &Receipt) -> Option<Batch> {
-        let one = kept(first, self.of as u64).filter(|_| self.size == 1 && records == self.of)?;
-        let drawn = Law::FixedSize(self.probability());
-        Some(batch(Indices::One([one as usize]), drawn, receipt))
+        let one = kept(first, self.of as u64, self.surplus)?;
+        let ours = self.size == 1 && records == self.of;
+        let drawn = Law::FixedSize(self.probability);
+        ours.then(|| batch(Indices::One([one as usize]), drawn, receipt))
     }
 }
 
@@ -374,16 +383,22 @@ fn bernoulli(key: &Key, id: StreamId, probability: f64, records: usize) -> Vec<u
 
 /// A uniform number below `bound`, by rejection.
 fn below(stream: &mut Stream, bound: u64) -> u64 {
+    let surplus = surplus(bound);
     loop {
-        if let Some(number) = kept(stream.next_u64(), bound) {
+        if let Some(number) = kept(stream.next_u64(), bound, surplus) {
             return number;
         }
     }
 }
 
+/// How many 64-bit numbers are left over when they are dealt out evenly to the rests by `bound`.
+fn surplus(bound: u64) -> u64 {
+    (u64::MAX % bound + 1) % bound
+}
+
 /// The rest by `bound` of a uniform number, unless it is one of the few that would favour some.
-fn kept(draw: u64, bound: u64) -> Option<u64> {
-    let surplus = (u64::MAX % bound + 1) % bound;
+#[inline]
+fn kept(draw: u64, bound: u64, surplus: u64) -> Option<u64> {
     (draw <= u64::MAX - surplus).then(|| draw % bound)
 }
 

@@ -28,6 +28,11 @@ const DOORS: &[Door] = &[
         callers: &["crates/node/src/private/gradients.rs", "crates/privacy/src/release.rs"],
         vouches: "every record's share of the sum is within the clip norm",
     },
+    Door {
+        name: "Several::trust_each_clipped",
+        callers: &["crates/node/src/oracle/plain.rs", "crates/privacy/src/mechanism/several.rs"],
+        vouches: "every record's share of the sums is within the clip norm",
+    },
 ];
 
 /// Complains of a door that is opened where it is not listed.
@@ -48,14 +53,19 @@ pub fn check(source: &Source) -> Vec<Complaint> {
 }
 
 /// Also with a turbofish between the type and the function. A function with a telling name is
-/// found through an alias of its type, too.
+/// found through an alias of its type, and as a method, too.
 fn opens(line: &str, name: &str) -> bool {
     let Some((owner, function)) = name.split_once("::") else { return has_word(line, name) };
-    let path = format!("::{function}");
-    let called = line.match_indices(&path).any(|(at, _)| {
-        !line[at + path.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
-    });
-    called && (function.contains('_') || has_word(line, owner))
+    let follows = |mark: &str| {
+        let path = format!("{mark}{function}");
+        line.match_indices(&path).any(|(at, _)| {
+            !line[at + path.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        })
+    };
+    match function.contains('_') {
+        true => follows("::") || follows("."),
+        false => follows("::") && has_word(line, owner),
+    }
 }
 
 #[cfg(test)]
@@ -73,6 +83,7 @@ mod tests {
         assert_eq!(complaints(path, "let x = Released::<Vec<f64>>::public(x);"), 1);
         assert_eq!(complaints(path, "let f = ClippedSum::trust_clipped;"), 1);
         assert_eq!(complaints(path, "let f = Sum::trust_clipped(x);"), 1);
+        assert_eq!(complaints(path, "several.trust_each_clipped(x, batch, receipt, key)?;"), 1);
     }
 
     #[test]

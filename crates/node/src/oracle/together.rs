@@ -1,20 +1,17 @@
 //! Oracles of several nodes that answer at once.
 
-use std::sync::Arc;
-
-use undertone_model::{At, Tabled};
 use undertone_privacy::ledger::{Receipt, Store};
-use undertone_privacy::release::{Pending, Released};
+use undertone_privacy::release::Released;
 use undertone_privacy::sampler::{Batch, Draw, DrawError, Sampler};
-use undertone_privacy::units::ClipNorm;
 use undertone_protocol::{Answer, Exchange, Question};
 use undertone_real::Real;
 
-use super::{Oracle, OracleError, debit, name};
+use super::plain::Plain;
+use super::{Oracle, OracleError, name};
 use crate::private::{Private, Workspace};
 
 /// How many oracles pay and draw before the first of them computes.
-const TOGETHER: usize = 16;
+pub(super) const TOGETHER: usize = 16;
 
 /// A question after its first part.
 enum Begun {
@@ -62,6 +59,9 @@ impl<R: Real, S: Store> Oracle<R, S> {
         exchanges: &mut [Exchange<R>],
         workspace: &mut Workspace<R>,
     ) -> Result<(), OracleError> {
+        if let Some(plain) = Plain::of(oracles, exchanges) {
+            return plain.answer(oracles, exchanges, workspace);
+        }
         let mut begun = [const { None }; TOGETHER];
         let mut outcome = Ok(());
         for (begun, (oracle, exchange)) in begun.iter_mut().zip(oracles.iter_mut().zip(&*exchanges))
@@ -77,7 +77,6 @@ impl<R: Real, S: Store> Oracle<R, S> {
         }
         let mut batches = [const { None }; TOGETHER];
         Self::draw(oracles, &begun, &mut batches);
-        Self::answer_plain_sums(oracles, &mut begun, &batches, exchanges, workspace)?;
         for (idx, (begun, exchange)) in begun.iter_mut().zip(exchanges).enumerate() {
             let answer = match begun.take() {
                 None => continue,
@@ -99,7 +98,7 @@ impl<R: Real, S: Store> Oracle<R, S> {
 
     /// Pays for a gradient. Other questions are left as they are.
     fn begin(&mut self, question: &Question<R>) -> Result<Begun, OracleError> {
-        let Self { private: Private::Gradients(gradients), ledger, .. } = self else {
+        let Self { private: Private::Gradients(gradients), .. } = self else {
             return Ok(Begun::Waiting);
         };
         let (Question::Gradient { round, .. }
@@ -111,9 +110,7 @@ impl<R: Real, S: Store> Oracle<R, S> {
         if !gradients.answers(question) {
             return Err(OracleError::OtherData { asked: name(question), kept: gradients.kept() });
         }
-        // A round without a batch reads nothing and costs nothing.
-        let Some(event) = gradients.take_event(*round) else { return Ok(Begun::Refused) };
-        Ok(match debit(ledger, event)? {
+        Ok(match self.pay(*round)? {
             Some(receipt) => Begun::Paid { round: *round, receipt },
             None => Begun::Refused,
         })
@@ -141,76 +138,6 @@ impl<R: Real, S: Store> Oracle<R, S> {
         });
     }
 
-    /// Answers all, if what they are asked has something in [`common`].
-    fn answer_plain_sums(
-        oracles: &mut [Self],
-        begun: &mut [Option<Begun>; TOGETHER],
-        batches: &[Drawn; TOGETHER],
-        exchanges: &mut [Exchange<R>],
-        workspace: &mut Workspace<R>,
-    ) -> Result<(), OracleError> {
-        let Some((objective, clip)) = common(oracles, begun, batches) else { return Ok(()) };
-        let (mut sums, mut places) = (Vec::with_capacity(TOGETHER), [0; TOGETHER]);
-        for (idx, (oracle, batch)) in oracles.iter().zip(batches).enumerate() {
-            if let (Some(Ok(batch)), Private::Gradients(gradients)) = (batch, &oracle.private)
-                && let Some(point) = exchanges[idx].take_point()
-            {
-                places[sums.len()] = idx;
-                sums.push(At { point: point.into_inner(), batch: gradients.chosen(batch) });
-            }
-        }
-        let Workspace { scratch, sum } = workspace;
-        objective.clipped_sums(&mut sums, clip.get(), scratch, sum);
-        let sums: Vec<Vec<R>> = sums.into_iter().map(|At { point: sum, .. }| sum).collect();
-        let mut sums = places.into_iter().zip(sums);
-        while let Some((idx, sum)) = sums.next() {
-            let mut one = oracles[idx].promise(sum, &mut begun[idx], &batches[idx])?;
-            let next = sums
-                .next()
-                .map(|(idx, sum)| (idx, oracles[idx].promise(sum, &mut begun[idx], &batches[idx])));
-            match next {
-                None => exchanges[idx] = oracles[idx].settle_up(one),
-                Some((next, Ok(mut other))) => {
-                    Pending::prepare_both(&mut one.1, &mut other.1);
-                    exchanges[idx] = oracles[idx].settle_up(one);
-                    exchanges[next] = oracles[next].settle_up(other);
-                }
-                Some((_, Err(error))) => {
-                    exchanges[idx] = oracles[idx].settle_up(one);
-                    return Err(error);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Releases a plain sum, whose noise is added later.
-    #[inline(always)]
-    fn promise(
-        &self,
-        sum: Vec<R>,
-        begun: &mut Option<Begun>,
-        batch: &Drawn,
-    ) -> Result<(u64, Pending<R>), OracleError> {
-        let (Private::Gradients(gradients), Some(Begun::Paid { round, receipt }), Some(Ok(batch))) =
-            (&self.private, begun.take(), batch)
-        else {
-            unreachable!("a sum is of a batch that was paid for")
-        };
-        Ok((round, gradients.promise(round, sum, batch.drawn(), (receipt, &self.key))?))
-    }
-
-    /// The answer of a round, whose event is kept for the next.
-    #[inline(always)]
-    fn settle_up(&mut self, (round, mut pending): (u64, Pending<R>)) -> Exchange<R> {
-        if let (Private::Gradients(gradients), Some(event)) =
-            (&mut self.private, pending.take_event())
-        {
-            gradients.return_event(round, event);
-        }
-        Exchange::Answered(Answer::Released(pending.finish()))
-    }
-
     /// The noisy sum over a batch. The memory of the question is for the next answer.
     fn answer_gradient(
         &mut self,
@@ -235,28 +162,4 @@ fn lent<R: Real, S>(oracles: &mut [Oracle<R, S>]) -> Option<&mut Option<Box<Work
         Private::Gradients(gradients) => Some(gradients.workspace()),
         _ => None,
     }
-}
-
-/// The objective and the clip norm of all that was begun, if that is nothing but sums of gradients
-/// of batches that were drawn.
-fn common<'a, R: Real, S>(
-    oracles: &'a [Oracle<R, S>],
-    begun: &[Option<Begun>; TOGETHER],
-    batches: &[Drawn; TOGETHER],
-) -> Option<(&'a Arc<dyn Tabled<R>>, ClipNorm)> {
-    let mut common = None;
-    for (begun, (oracle, batch)) in begun.iter().zip(oracles.iter().zip(batches)) {
-        let round = match (begun, batch) {
-            (None, _) => continue,
-            (Some(Begun::Paid { round, .. }), Some(Ok(_))) => *round,
-            _ => return None,
-        };
-        let Private::Gradients(gradients) = &oracle.private else { return None };
-        let (objective, clip) = gradients.plain_sum(round)?;
-        let (known, same) = *common.get_or_insert((objective, clip));
-        if !Arc::ptr_eq(known, objective) || same != clip {
-            return None;
-        }
-    }
-    common
 }

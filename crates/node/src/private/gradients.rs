@@ -341,7 +341,7 @@ impl<R: Real> PrivateGradients<R> {
 }
 
 /// Answers of so many numbers get their noise when they are read: by then they would not be near.
-const LONG: usize = 1 << 13;
+pub(crate) const LONG: usize = 1 << 13;
 
 /// The objective clips every gradient, and what it remembers is clipped as well.
 fn vouched<R: Real>(sum: Vec<R>, contribution: ClipNorm, drawn: Drawn) -> ClippedSum<R> {

@@ -280,38 +280,51 @@ impl Gate {
         }
     }
 
-    /// Whether `charge` fits; changes nothing.
-    pub fn check(&self, charge: &Charge, event: &Event, node: u32) -> Result<(), DebitError> {
+    /// Whether `charge` fits.
+    #[inline]
+    pub fn fits(&self, charge: &Charge) -> bool {
         match (self, charge) {
             (Gate::Adaptive { meters, slack }, Charge::Shares { meters: shares, slack: tau }) => {
+                let any = meters.iter().zip(shares).any(|(meter, share)| meter.fits(*share));
+                slack.fits(*tau) && any
+            }
+            (Gate::Planned { left, .. }, Charge::Planned(counts)) => {
+                counts.iter().all(|(place, n)| left[*place] >= *n)
+            }
+            (Gate::Planned { .. }, Charge::Unplanned(_)) => false,
+            _ => unreachable!("a gate makes charges of its own kind"),
+        }
+    }
+
+    /// Why a charge does not fit.
+    #[cold]
+    pub fn refusal(&self, charge: &Charge, event: &Event, node: u32) -> DebitError {
+        match (self, charge) {
+            (Gate::Adaptive { slack, .. }, Charge::Shares { meters: shares, slack: tau }) => {
                 if !slack.fits(*tau) {
-                    return Err(DebitError::Imprecise { node, event: event.name() });
-                }
-                if meters.iter().zip(shares).any(|(meter, share)| meter.fits(*share)) {
-                    return Ok(());
+                    return DebitError::Imprecise { node, event: event.name() };
                 }
                 let least = shares.iter().min().copied().unwrap_or(2 * WHOLE);
                 let cost = if least > LIMIT { f64::INFINITY } else { share_of_whole(least) };
                 let left = 1.0 - self.spent();
-                Err(DebitError::Exhausted { node, event: event.name(), cost, left })
+                DebitError::Exhausted { node, event: event.name(), cost, left }
             }
             (Gate::Planned { plan, left, .. }, Charge::Planned(counts)) => {
-                let Some((short, _)) = counts.iter().find(|(place, n)| left[*place] < *n) else {
-                    return Ok(());
-                };
-                let key = plan.iter().find(|(_, (place, _))| place == short);
+                let short = counts.iter().find(|(place, n)| left[*place] < *n);
+                let key = plan.iter().find(|(_, (place, _))| short.is_some_and(|s| s.0 == *place));
                 let event = key.map(|(key, _)| key.clone()).unwrap_or_default();
-                Err(DebitError::NotPlanned { node, event, left: list(plan, left) })
+                DebitError::NotPlanned { node, event, left: list(plan, left) }
             }
             (Gate::Planned { plan, left, .. }, Charge::Unplanned(event)) => {
                 let event = event.clone();
-                Err(DebitError::NotPlanned { node, event, left: list(plan, left) })
+                DebitError::NotPlanned { node, event, left: list(plan, left) }
             }
             _ => unreachable!("a gate makes charges of its own kind"),
         }
     }
 
     /// Takes a charge that fits.
+    #[inline]
     pub fn apply(&mut self, charge: &Charge) {
         match (self, charge) {
             (Gate::Adaptive { meters, slack }, Charge::Shares { meters: shares, slack: tau }) => {

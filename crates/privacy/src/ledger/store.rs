@@ -54,6 +54,7 @@ pub struct Tally {
 }
 
 impl Store for Tally {
+    #[inline]
     fn append(&mut self, debit: &Debit<'_>) -> Result<Hash, StoreError> {
         match &mut self.last {
             Some((event, times)) if Arc::ptr_eq(event, debit.event()) => *times += 1,

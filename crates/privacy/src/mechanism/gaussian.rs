@@ -2,12 +2,12 @@
 
 use undertone_real::Real;
 
-use super::{ReleaseError, admit};
+use super::{ReleaseError, Several, admit};
 use crate::event::Event;
 use crate::ledger::Receipt;
 use crate::noise::Key;
 use crate::release::{Norm, Pending, Released, Secret};
-use crate::units::{Scale, Sensitivity};
+use crate::units::{ClipNorm, Scale, Sensitivity};
 
 /// Adds N(0, sigma^2) to every coordinate, fast: for the simulator.
 ///
@@ -56,6 +56,18 @@ impl GaussianMechanism {
     ) -> Result<Pending<R>, ReleaseError> {
         let (values, id) =
             admit(secret.into(), &receipt, self.event(), Norm::L2, &self.sensitivity)?;
-        Ok(Pending::new(values, key, id, self.sigma.get(), receipt))
+        Ok(Pending::new(values, key, id, self.sigma.get()))
+    }
+    /// For about so many sums, of contributions of at most a norm each, that are released at once.
+    pub fn several<'a, R: Real>(
+        &self,
+        clip: ClipNorm,
+        count: usize,
+    ) -> Result<Several<'a, R>, ReleaseError> {
+        let (supposed, found) = (self.sensitivity, Sensitivity::contribution(clip));
+        if !found.within(&supposed) {
+            return Err(ReleaseError::Sensitivity { supposed, found });
+        }
+        Ok(Several::new(self.event(), self.sigma.get(), count))
     }
 }

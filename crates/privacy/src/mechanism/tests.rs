@@ -1,4 +1,5 @@
 mod pairs;
+mod several;
 
 use proptest::prelude::*;
 use undertone_real::Real;

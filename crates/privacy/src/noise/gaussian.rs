@@ -62,10 +62,19 @@ pub(crate) const fn piece<R>() -> usize {
     2 * group::<R>()
 }
 
-/// Adds noise of two streams, each as [`add_gaussian`] does; side by side, which is faster for
-/// short ones.
-pub(crate) fn add_gaussian_to_both<R: Real>(to: [(&Key, StreamId, &mut [R]); 2], scale: f64) {
-    fill_both::<BoxMuller, R, true>(to.map(|(key, id, out)| To { key, id, out }), scale);
+/// Adds noise of several streams, each as [`add_gaussian`] does; two at a time where that is faster,
+/// as it is for short ones.
+pub(crate) fn add_gaussian_to_all<'a, R: Real>(
+    to: impl IntoIterator<Item = (&'a Key, StreamId, &'a mut [R])>,
+    scale: f64,
+) {
+    let mut to = to.into_iter().map(|(key, id, out)| To { key, id, out });
+    while let Some(one) = to.next() {
+        match to.next() {
+            Some(other) => fill_both::<BoxMuller, R, true>([one, other], scale),
+            None => fill::<BoxMuller, R, true>(one, scale, 0),
+        }
+    }
 }
 
 /// Two uniform words make two normals: the first half of a group holds the cosines, the second the

@@ -61,9 +61,13 @@ pub(super) fn exponential_f32(bits: u32) -> f32 {
     // zero; the integer still has them.
     let from_one = ((i32::MAX - k) as f32).mul_add(-UNIT, -0.5 * UNIT);
     let t = if exponent == 0.0 { from_one } else { mantissa - 1.0 };
-    let [.., last] = LN_F32;
-    let p = LN_F32[..7].iter().rev().fold(last, |p, c| p.mul_add(t, *c));
-    let ln = (t * t).mul_add(p, t);
+    // In pairs, not one after the other: what waits for the term before it waits three times, not
+    // seven.
+    let [a, b, c, d, e, f, g, h] = LN_F32;
+    let tt = t * t;
+    let low = tt.mul_add(d.mul_add(t, c), b.mul_add(t, a));
+    let high = tt.mul_add(h.mul_add(t, g), f.mul_add(t, e));
+    let ln = tt.mul_add((tt * tt).mul_add(high, low), t);
     exponent.mul_add(-(LN_2 as f32), -ln)
 }
 

@@ -1,17 +1,14 @@
 //! Releases whose noise is added while they are read.
 
 use std::fmt;
-use std::sync::Arc;
 
 use undertone_real::Real;
 
 use super::Released;
-use crate::event::Event;
-use crate::ledger::Receipt;
-use crate::noise::{Key, StreamId, add_gaussian_from, add_gaussian_to_both, piece};
+use crate::noise::{Key, StreamId, add_gaussian_from, piece};
 
 /// A paid release of Gaussian noise that is added when somebody reads it: a piece at a time, so
-/// that a long vector is read while it is near, or with that of others at once.
+/// that a long vector is read while it is near.
 ///
 /// # Guarantee
 ///
@@ -42,21 +39,13 @@ pub struct Pending<R: Real> {
     scale: f64,
     /// How many have their noise.
     done: usize,
-    /// What paid for it; copies were not paid for again.
-    receipt: Option<Receipt>,
 }
 
 impl<R: Real> Pending<R> {
     /// What a mechanism has let out of its box, and the noise that is meant for it.
     #[inline]
-    pub(crate) fn new(
-        values: Vec<R>,
-        key: &Key,
-        id: StreamId,
-        scale: f64,
-        receipt: Receipt,
-    ) -> Self {
-        Self { values, key: key.copied(), id, scale, done: 0, receipt: Some(receipt) }
+    pub(crate) fn new(values: Vec<R>, key: &Key, id: StreamId, scale: f64) -> Self {
+        Self { values, key: key.copied(), id, scale, done: 0 }
     }
 
     /// The next numbers that nobody has read, and their place; none after the last.
@@ -78,23 +67,6 @@ impl<R: Real> Pending<R> {
         Released::by_mechanism(std::mem::take(&mut self.values))
     }
 
-    /// Lets go of the event that was paid for, for whoever will pay for it again.
-    #[inline]
-    pub fn take_event(&mut self) -> Option<Arc<Event>> {
-        self.receipt.take().map(Receipt::into_event)
-    }
-
-    /// Adds the noise of two that nobody has read; side by side, which is faster for short ones.
-    pub fn prepare_both(one: &mut Self, other: &mut Self) {
-        if one.done > 0 || other.done > 0 || one.scale != other.scale {
-            return;
-        }
-        let scale = one.scale;
-        let to = [&mut *one, &mut *other].map(|part| (&part.key, part.id, &mut *part.values));
-        add_gaussian_to_both(to, scale);
-        (one.done, other.done) = (one.values.len(), other.values.len());
-    }
-
     fn add_until(&mut self, last: usize) {
         if last > self.done {
             let range = self.done..last;
@@ -107,9 +79,9 @@ impl<R: Real> Pending<R> {
 /// A copy has all its noise.
 impl<R: Real> Clone for Pending<R> {
     fn clone(&self) -> Self {
-        let Self { values, key, id, scale, done, receipt: _ } = self;
+        let Self { values, key, id, scale, done } = self;
         let (values, key) = (values.clone(), key.copied());
-        let mut copy = Self { values, key, id: *id, scale: *scale, done: *done, receipt: None };
+        let mut copy = Self { values, key, id: *id, scale: *scale, done: *done };
         copy.add_until(copy.values.len());
         copy
     }
@@ -148,8 +120,7 @@ mod tests {
         let id = StreamId::new(Purpose::Noise, 3, 7).unwrap();
         let mut noisy = values.clone();
         add_gaussian(&key, id, 0.7, &mut noisy);
-        let (key, scale, done, receipt) = (key.copied(), 0.7, 0, None);
-        (Pending { values, key, id, scale, done, receipt }, noisy)
+        (Pending { values, key: key.copied(), id, scale: 0.7, done: 0 }, noisy)
     }
 
     fn check<R: Real>() {
@@ -169,11 +140,6 @@ mod tests {
             let _ = part.next_piece();
             assert_eq!(part.clone().values, expected);
             assert!(part == pending(length, 1).0 && (length == 0 || part != pending(length, 2).0));
-            let ((mut one, first), (mut other, second)) = (pending(length, 2), pending(30, 3));
-            Pending::prepare_both(&mut one, &mut part);
-            assert_eq!(part.finish().get(), &expected);
-            Pending::prepare_both(&mut one, &mut other);
-            assert_eq!((one.finish().get(), other.finish().get()), (&first, &second));
         }
     }
 
