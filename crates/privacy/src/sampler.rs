@@ -6,83 +6,22 @@
 //! The order is debit, draw, compute, release: the receipt numbers the sampling stream as it
 //! numbers the noise stream.
 
+mod drawn;
 mod table;
 
 use std::collections::BTreeSet;
 
 use rand::Rng;
 
-use crate::event::{Event, SagaTable};
+use crate::event::Event;
 use crate::ledger::Receipt;
 use crate::noise::{Key, Purpose, Stream, StreamId};
 use crate::units::{OutOfRange, Probability};
 
+use self::drawn::Law;
+
+pub use self::drawn::Drawn;
 pub use self::table::TableSampler;
-
-/// How a batch is drawn from the records.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Law {
-    Full,
-    Poisson(Probability),
-    FixedSize(Probability),
-    Table(SagaTable),
-}
-
-impl Law {
-    fn event(&self, inner: Event) -> Event {
-        match self {
-            Law::Full => inner,
-            Law::Poisson(probability) => inner.poisson_sampled(*probability),
-            Law::FixedSize(probability) => inner.fixed_size_sampled(*probability),
-            // Such batches are drawn for the table's event only, so no receipt is for this.
-            Law::Table(table) => Event::Composed(vec![Event::SagaTable(*table), inner]),
-        }
-    }
-}
-
-/// The mark of how a value's records were drawn, and for which receipt. Only samplers make one that
-/// says "sampled".
-#[derive(Clone, Debug, PartialEq)]
-pub struct Drawn {
-    law: Law,
-    /// Node and serial number of the receipt; `None` for all records.
-    receipt: Option<(u32, u64)>,
-}
-
-impl Drawn {
-    /// All records take part.
-    pub fn full() -> Self {
-        Self { law: Law::Full, receipt: None }
-    }
-
-    /// The event that stands for `inner` on these records.
-    pub(crate) fn event(&self, inner: Event) -> Event {
-        self.law.event(inner)
-    }
-
-    /// Whether `event` is the one that stands for `inner` on these records: as a comparison with
-    /// [`Drawn::event`], which every release would have to build.
-    pub(crate) fn stands_for(&self, event: &Event, inner: &Event) -> bool {
-        match (self.law, event) {
-            (Law::Full, event) => event == inner,
-            (Law::Poisson(probability), Event::PoissonSampled(sampled))
-            | (Law::FixedSize(probability), Event::FixedSizeSampled(sampled)) => {
-                sampled.probability == probability && *sampled.event == *inner
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether the records were drawn for a round of this SAGA.
-    pub(crate) fn is_of_table(&self, table: &SagaTable) -> bool {
-        self.law == Law::Table(*table)
-    }
-
-    /// Whether the records were drawn for this receipt.
-    pub(crate) fn is_for(&self, receipt: &Receipt) -> bool {
-        self.receipt.is_none_or(|drawn_for| drawn_for == (receipt.node(), receipt.serial()))
-    }
-}
 
 /// The records of one round. Amplification needs the sample to be secret: an observer must not see
 /// it, so it cannot be printed or encoded.

@@ -1,7 +1,7 @@
 //! Loops over numbers in blocks that are read, changed and written by value.
 //!
-//! A loop over single numbers asks whether its slices overlap, and ends with up to thirty-one numbers
-//! one by one, which for a hundred numbers takes longer than all the vectors before.
+//! A loop over single numbers asks whether its slices overlap, and ends with up to thirty-one
+//! numbers one by one, which for a hundred numbers takes longer than all the vectors before.
 
 use undertone_real::Real;
 

@@ -15,8 +15,8 @@ pub(crate) fn start<R: Real>(at: &[R]) -> Released<Vec<R>> {
     Released::public(at.to_vec())
 }
 
-/// A question's point, made of a state number by number, in the memory of an earlier answer if there
-/// is one.
+/// A question's point, made of a state number by number, in the memory of an earlier answer if
+/// there is one.
 #[inline(always)]
 pub(crate) fn point<R: Real>(
     memory: Option<Released<Vec<R>>>,

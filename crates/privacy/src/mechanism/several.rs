@@ -11,8 +11,8 @@ use crate::noise::{Key, StreamId, add_gaussian_to_all};
 use crate::release::Released;
 use crate::sampler::Batch;
 
-/// Sums of batches that a [`GaussianMechanism`](super::GaussianMechanism) releases at once, each paid
-/// for by a receipt of its own: many small releases take longer to hand over than to make.
+/// Sums of batches that a [`GaussianMechanism`](super::GaussianMechanism) releases at once, each
+/// paid for by a receipt of its own: many small releases take longer to hand over than to make.
 ///
 /// # Guarantee
 ///

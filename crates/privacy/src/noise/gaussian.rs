@@ -62,8 +62,8 @@ pub(crate) const fn piece<R>() -> usize {
     2 * group::<R>()
 }
 
-/// Adds noise of several streams, each as [`add_gaussian`] does; two at a time where that is faster,
-/// as it is for short ones.
+/// Adds noise of several streams, each as [`add_gaussian`] does; two at a time where that is
+/// faster, as it is for short ones.
 pub(crate) fn add_gaussian_to_all<'a, R: Real>(
     to: impl IntoIterator<Item = (&'a Key, StreamId, &'a mut [R])>,
     scale: f64,
