@@ -69,7 +69,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<(), String> {
 }
 
 /// Benchmarks that also run on all cores; they put the number of threads into their names.
-const PARALLEL: &[&str] = &["speed"];
+const PARALLEL: &[&str] = &["speed", "models"];
 
 fn our_records(workspace: &Workspace) -> Result<Vec<Record>, String> {
     let mut records = Vec::new();

@@ -73,6 +73,13 @@ impl<'a, R> Mat<'a, R> {
         self.columns
     }
 
+    /// Some of its rows, one after the other. Panics if one of them does not exist.
+    pub fn some_rows(self, rows: std::ops::Range<usize>) -> Self {
+        assert!(rows.start <= rows.end && rows.end <= self.rows, "rows of a matrix");
+        let columns = self.columns;
+        self.block(rows.start, rows.len(), 0, columns)
+    }
+
     /// Some of its rows and columns.
     fn block(self, row: usize, rows: usize, column: usize, columns: usize) -> Self {
         // The last block may be empty, and start behind the data.

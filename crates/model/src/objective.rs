@@ -172,17 +172,48 @@ pub struct Scratch<R> {
     memory: Vec<R>,
     /// That of matrix products.
     pub packing: undertone_matrix::Packing<R>,
+    /// That of each thread, if there are several.
+    threads: Vec<Scratch<R>>,
 }
 
 impl<R: Real> Scratch<R> {
+    /// For so many threads of the pool in which a computation is asked for. What is computed does
+    /// not depend on their number, in bits; networks use them where a batch is worth it.
+    pub fn on(threads: usize) -> Self {
+        let threads = if threads > 1 { vec![Self::default(); threads] } else { Vec::new() };
+        Self { threads, ..Self::default() }
+    }
+
     /// So many numbers, with anything in them, and the memory of matrix products.
     pub fn take(&mut self, count: usize) -> (&mut [R], &mut undertone_matrix::Packing<R>) {
+        let (memory, packing, _) = self.take_all(count);
+        (memory, packing)
+    }
+
+    /// The same, and that of each thread.
+    pub(crate) fn take_all(
+        &mut self,
+        count: usize,
+    ) -> (&mut [R], &mut undertone_matrix::Packing<R>, &mut [Self]) {
         if self.memory.len() < count {
             self.memory.resize(count, R::ZERO);
         }
-        (&mut self.memory[..count], &mut self.packing)
+        (&mut self.memory[..count], &mut self.packing, &mut self.threads)
+    }
+
+    /// How many threads there are.
+    pub fn threads(&self) -> usize {
+        self.threads.len().max(1)
+    }
+
+    /// How many threads so many multiplications are worth.
+    pub(crate) fn threads_for(&self, multiplications: usize) -> usize {
+        self.threads.len().min(multiplications / WORTH_A_THREAD)
     }
 }
+
+/// Multiplications that take far longer than to wake a thread up.
+pub(crate) const WORTH_A_THREAD: usize = 1 << 20;
 
 /// What a gradient is multiplied by so that its norm is at most `clip`, given an upper bound of the
 /// square of its norm; `None` if that is not finite. Rounds down.

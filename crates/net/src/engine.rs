@@ -95,7 +95,8 @@ impl<R: Real> Engine<R> {
             None => Key::from_bytes(store.noise()?),
         };
         let account = Account::new(store.entries()?);
-        let oracle = oracle.settle(key, account.clone())?;
+        let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get());
+        let oracle = oracle.settle(key, account.clone())?.on(threads);
         let mut wirings = Wirings::new(setup.topology.clone(), KEPT_WIRINGS);
         let neighbours = neighbours(&mut wirings, node, setup.n_rounds)?;
         let promised = store.reader().promised()?;

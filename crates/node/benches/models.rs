@@ -1,7 +1,8 @@
 //! Private steps, one JSON line each: the gradients of a batch, each clipped to a norm of 1, their
-//! sum, Gaussian noise of deviation 1, and a step of 0.001 over the batch size. Records a second of
-//! processor time, the median of several runs, beside what the machine could do at best.
-//! An argument selects the lines whose name contains it.
+//! sum, Gaussian noise of deviation 1, and a step of 0.001 over the batch size. Records a second,
+//! the median of several runs, beside what the machine could do at best. The number of threads is
+//! in the name: as many as the process may use, so pin it to one core for figures of one thread,
+//! which are of processor time. An argument selects the lines whose name contains it.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -11,18 +12,22 @@ use undertone_model::dataset::{Features, Targets};
 use undertone_model::network::{Activation, Stem};
 use undertone_model::synthetic::Source;
 use undertone_model::{Batch, Dataset, Linear, Loss, Network, Objective, Scratch};
-use undertone_privacy::noise::{Key, Purpose, StreamId, add_gaussian};
+use undertone_privacy::noise::{Key, Purpose, StreamId, add_gaussian, add_gaussian_on};
 
 /// Batches of random records that take turns.
 const BATCHES: usize = 16;
 const RUNS: usize = 9;
 
 fn main() {
-    let machine = Machine::measure();
+    // Steps are asked for on a thread of the pool: it need not be woken up for its part.
+    rayon::scope(|_| steps(&Machine::measure()));
+}
+
+fn steps(machine: &Machine) {
     let logistic = Linear::new(105, false, Loss::Logistic);
     // Two passes over 105 numbers, a multiplication and an addition each.
     let work = Work { batch: 256, steps: 4000, flops: 4.0 * 105.0, bytes: 4.0 * 105.0 };
-    report("logistic_105_b256", &logistic, signs(256, 105), &work, &machine);
+    report("logistic_105_b256", &logistic, signs(256, 105), &work, machine);
     for (name, inputs, hidden, batch, steps) in [
         ("mlp_784_50_10_b20", 784, 50, 20, 1000),
         ("mlp_784_50_10_b256", 784, 50, 256, 150),
@@ -33,16 +38,16 @@ fn main() {
         // Forward and gradient; the second layer also sends its error back.
         let flops = 4.0 * (inputs * hidden) as f64 + 6.0 * (hidden * 10) as f64;
         let work = Work { batch, steps, flops, bytes: 4.0 * inputs as f64 };
-        report(name, &net, classes(batch, [inputs, 1, 1]), &work, &machine);
+        report(name, &net, classes(batch, [inputs, 1, 1]), &work, machine);
     }
     // Forward, gradient, and the error of all layers but the first.
     let flops = 4.0 * (196 * 64 * 16) as f64 + 6.0 * (25 * 256 * 32 + 512 * 32 + 320) as f64;
     let work = Work { batch: 64, steps: 16, flops, bytes: 4.0 * 784.0 };
-    report("mnist_cnn_b64", &Network::mnist_cnn(), classes(64, [1, 28, 28]), &work, &machine);
+    report("mnist_cnn_b64", &Network::mnist_cnn(), classes(64, [1, 28, 28]), &work, machine);
     let work = Work { batch: 8, steps: 1, flops: 6.0 * 555.4e6, bytes: 4.0 * 3072.0 };
     let resnet = Network::resnet18(Stem::Cifar);
     resnet_memory(&resnet);
-    report("resnet18_b8", &resnet, classes(8, [3, 32, 32]), &work, &machine);
+    report("resnet18_b8", &resnet, classes(8, [3, 32, 32]), &work, machine);
 }
 
 /// What is counted.
@@ -63,7 +68,9 @@ fn report(
     work: &Work,
     machine: &Machine,
 ) {
-    if !wanted(name) {
+    let threads = rayon::current_num_threads();
+    let name = format!("{name}_{threads}t");
+    if !wanted(&name) {
         return;
     }
     let mut stepper = Stepper::new(objective, &data, work.batch, start(objective));
@@ -72,9 +79,10 @@ fn report(
     }
     let mut seconds: Vec<f64> = (0..RUNS)
         .map(|_| {
-            let start = ProcessTime::now();
+            let (wall, processor) = (Instant::now(), ProcessTime::now());
             (0..work.steps).for_each(|i| stepper.step(i));
-            start.elapsed().as_secs_f64()
+            // What waits for another thread is slow, too.
+            if threads > 1 { wall.elapsed() } else { processor.elapsed() }.as_secs_f64()
         })
         .collect();
     seconds.sort_by(f64::total_cmp);
@@ -82,7 +90,7 @@ fn report(
     let rate = records / seconds[RUNS / 2];
     let noise = objective.dimension() as f64 / machine.noise * rate / work.batch as f64;
     let note = format!(
-        "{:.1} GFLOP/s, {:.0}% of {:.0}; records {:.1} GB/s, {:.0}% of {:.0}; noise {:.0}% of it; \
+        "{:.1} GFLOP/s, {:.0}% of one thread's {:.0}; records {:.1} GB/s, {:.0}% of {:.0}; noise {:.0}% of it; \
          best run {:.4e}",
         rate * work.flops / 1e9,
         100.0 * rate * work.flops / machine.flops,
@@ -99,7 +107,7 @@ fn report(
 /// How much memory a step of the largest model takes beyond its parameters and its records.
 fn resnet_memory(resnet: &dyn Objective<f32>) {
     const NAME: &str = "resnet18_b8_memory";
-    if !wanted(NAME) {
+    if rayon::current_num_threads() > 1 || !wanted(NAME) {
         return;
     }
     let data = classes(8, [3, 32, 32]);
@@ -146,7 +154,7 @@ impl<'a> Stepper<'a> {
             batches: (0..BATCHES).map(|b| (b * batch..(b + 1) * batch).collect()).collect(),
             sum: vec![0.0; start.len()],
             x: start,
-            scratch: Scratch::default(),
+            scratch: Scratch::on(rayon::current_num_threads()),
             key: Key::from_seed(3),
             step: 1e-3 / batch as f32,
             taken: 0,
@@ -157,7 +165,8 @@ impl<'a> Stepper<'a> {
         let batch = Batch::of(self.data, &self.batches[i % BATCHES]);
         self.objective.clipped_sum(&self.x, batch, 1.0, &mut self.scratch, &mut self.sum);
         let id = StreamId::new(Purpose::Noise, 0, self.taken).expect("few steps");
-        add_gaussian(&self.key, id, 1.0, &mut self.sum);
+        let threads = self.scratch.threads();
+        add_gaussian_on(threads, &self.key, id, 1.0, &mut self.sum);
         self.taken += 1;
         let step = self.step;
         self.x.iter_mut().zip(&self.sum).for_each(|(x, g)| *x -= step * g);

@@ -96,6 +96,16 @@ impl<R: Real, S: Store> Oracle<R, S> {
         Ok(Oracle::new(self.private, ledger, key))
     }
 
+    /// On so many threads of the pool in which it is asked, where an answer is worth them: for
+    /// whoever has no other oracles to ask meanwhile. Answers are the same, in bits.
+    #[must_use]
+    pub fn on(mut self, threads: usize) -> Self {
+        if let Private::Gradients(gradients) = &mut self.private {
+            gradients.on(threads);
+        }
+        self
+    }
+
     /// Debits, computes, adds noise, releases; this is where secrets meet the outside.
     pub fn answer(&mut self, question: Question<R>) -> Result<Answer<R>, OracleError> {
         let mut exchange = Exchange::Asked(question);

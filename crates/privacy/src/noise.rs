@@ -33,7 +33,7 @@ mod tests;
 
 pub use exact::reference::{self, discrete_laplace};
 pub use exact::{ExactGaussian, SigmaOutOfRange};
-pub use gaussian::{add_gaussian, fill_gaussian};
+pub use gaussian::{add_gaussian, add_gaussian_on, fill_gaussian};
 pub(crate) use gaussian::{add_gaussian_from, add_gaussian_to_all, piece};
 pub use knorm::{fill_knorm, fill_knorm_pair};
 pub use laplace::{add_laplace, fill_laplace};

@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
 use undertone_matrix::{Mat, Packing, multiply, multiply_add, multiply_from, vector};
 use undertone_real::Real;
 
 use super::patches::Patches;
 use super::plan::MOST_RECORDS;
+use crate::objective::{Scratch, WORTH_A_THREAD};
 
 /// Numbers that squares may take at a time: they should stay in the cache between their writing
 /// and their use.
@@ -220,6 +222,34 @@ impl Linear {
         }
     }
 
+    /// The same, with rows of the gradient for each thread if there is enough to do.
+    pub fn gradient_on<R: Real>(
+        &self,
+        threads: &mut [Scratch<R>],
+        rows: Mat<'_, R>,
+        above: &[R],
+        gradient: &mut [R],
+        add: bool,
+        packing: &mut Packing<R>,
+    ) {
+        let n_threads = threads.len().min(rows.rows() * self.weights() / WORTH_A_THREAD);
+        if n_threads < 2 {
+            return self.gradient_rows(rows, above, gradient, add, packing);
+        }
+        let each = self.depth.div_ceil(n_threads);
+        let parts = gradient.par_chunks_mut(each * self.outputs).zip(threads).enumerate();
+        parts.for_each(|(k, (gradient, scratch))| {
+            let columns = k * each..self.depth.min((k + 1) * each);
+            let rows = rows.t().some_rows(columns).t();
+            self.gradient_rows(rows, above, gradient, add, &mut scratch.packing);
+        });
+    }
+
+    /// Rows that are the input itself.
+    pub fn matrix<'a, R: Real>(&self, input: &'a [R]) -> Mat<'a, R> {
+        Mat::new(input, input.len() / self.depth, self.depth)
+    }
+
     /// An upper bound of the squared norm of the derivative by the weights, and by the biases if
     /// there is one row, of one record, in exact arithmetic.
     pub fn squared_norm<R: Real>(&self, input: &[R], above: &[R], tools: Tools<'_, R>) -> f64 {
@@ -312,7 +342,7 @@ impl Linear {
         mut visit: impl FnMut(Range<usize>, Mat<'_, R>),
     ) {
         let Some(patches) = self.patches else {
-            return visit(rows.clone(), Mat::new(input, rows.len(), self.depth));
+            return visit(rows, self.matrix(input));
         };
         let mut start = rows.start;
         while start < rows.end {

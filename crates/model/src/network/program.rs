@@ -52,6 +52,15 @@ pub(super) enum Op {
 }
 
 impl Program {
+    /// How many multiplications the scores of a record take, but for few.
+    pub fn multiplications(&self) -> usize {
+        let of = |step: &Step| match &step.op {
+            Op::Linear(linear) => linear.rows * linear.weights(),
+            _ => 0,
+        };
+        self.steps.iter().map(of).sum()
+    }
+
     pub fn new(input: [usize; 3], layers: &[Layer]) -> Result<Self, NetworkError> {
         let [channels, height, width] = input;
         let size = count("0", &input)?;

@@ -1,6 +1,7 @@
 //! Records through a network, forwards and backwards.
 
 mod clip;
+mod parts;
 
 use std::ops::Range;
 
@@ -52,14 +53,14 @@ pub(super) fn clipped<R: Real>(
         out.fill(R::ZERO);
     }
     for group in groups(batch.len(), plan) {
-        let start = group.start;
-        let mut group = Group::new(program, plan, x, group, batch, scratch);
-        group.forward();
-        let mut norms = [0.0; MOST_RECORDS];
-        group.losses(loss);
-        group.backward(&mut norms);
-        group.scale(&norms, clip, &mut clipped);
-        let more = start > 0;
+        let more = group.start > 0;
+        let mut group = if scratch.threads_for(program.multiplications() * group.len()) > 1 {
+            Group::in_parts(program, plan, x, group, batch, scratch, (loss, clip), &mut clipped)
+        } else {
+            let mut group = Group::new(program, plan, x, group, batch, scratch);
+            group.differentiate(loss, clip, &mut clipped);
+            group
+        };
         if let Some(table) = &mut table {
             group.add(out, more, None);
             group.swap(table);
@@ -85,6 +86,8 @@ struct Group<'a, R> {
     memory: &'a mut [R],
     workspace: &'a mut [R],
     packing: &'a mut undertone_matrix::Packing<R>,
+    /// Of other threads, if the sum is worth them.
+    threads: &'a mut [Scratch<R>],
 }
 
 impl<'a, R: Real> Group<'a, R> {
@@ -101,12 +104,33 @@ impl<'a, R: Real> Group<'a, R> {
         let (memory, packing) = scratch.take(plan.size * records + plan.workspace);
         let (workspace, memory) = memory.split_at_mut(plan.workspace);
         let rows = if program.takes_rows { batch.rows(group) } else { None };
-        let mut group =
-            Self { program, plan, x, batch, start, records, rows, memory, workspace, packing };
+        let threads = &mut [];
+        let mut group = Self {
+            program,
+            plan,
+            x,
+            batch,
+            start,
+            records,
+            rows,
+            memory,
+            workspace,
+            packing,
+            threads,
+        };
         if group.rows.is_none() {
             group.load();
         }
         group
+    }
+
+    /// Leaves the derivatives of clipped losses.
+    fn differentiate(&mut self, loss: Loss, clip: f64, clipped: &mut Clipped) {
+        self.forward();
+        let mut norms = [0.0; MOST_RECORDS];
+        self.losses(loss);
+        self.backward(&mut norms);
+        self.scale(&norms, clip, clipped);
     }
 
     fn at(&self, place: Place) -> &[R] {

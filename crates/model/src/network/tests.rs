@@ -437,3 +437,60 @@ fn networks_drawn_at_random_obey_the_laws() {
         laws::check_table(&network, &images::<f64>(&network, 4, seed), seed);
     }
 }
+
+/// Sums, what was clipped, and what tables keep, on one thread and on several.
+fn check_threads<R: Real>(network: &Network, data: &Dataset<R>) {
+    let [x, y] = [5, 6].map(|seed| laws::point(network, seed));
+    let batch = Batch::all(data);
+    let run = |threads: usize| {
+        let (mut scratch, mut sum) = (Scratch::on(threads), vec![R::ZERO; x.len()]);
+        let records = data.records() * network.program.multiplications();
+        assert_eq!(threads > 1, scratch.threads_for(records.min(1 << 22)) > 1, "enough to do");
+        let clipped = network.clipped_sum(&x, batch, 0.3, &mut scratch, &mut sum);
+        let mut table = Table::new(network, data.records());
+        let mut differences = [&x, &y].map(|_| vec![R::ZERO; x.len()]);
+        for (x, out) in [&x, &y].into_iter().zip(&mut differences) {
+            network.exchange(x, batch, 0.3, &mut table, &mut scratch, out);
+        }
+        (sum, clipped, differences)
+    };
+    let one = run(1);
+    assert!(one.1.shortened > 0);
+    for threads in [2, 3] {
+        assert_eq!(run(threads), one, "{threads} threads");
+    }
+}
+
+#[test]
+fn sums_do_not_depend_on_the_number_of_threads() {
+    let mlp = Network::mlp(&[784, 50, 10], Activation::Sigmoid, Loss::CrossEntropy).unwrap();
+    check_threads::<f32>(&mlp, &images(&mlp, 301, 1));
+    check_threads::<f64>(&mlp, &images(&mlp, 120, 1));
+    let digits = Network::mnist_cnn();
+    check_threads::<f32>(&digits, &images(&digits, 23, 2));
+    for deferred in [false, true] {
+        let network = forced(small(TANH), deferred);
+        check_threads::<f32>(&network, &images(&network, 400, 3));
+    }
+}
+
+#[test]
+fn threads_leave_out_what_is_not_finite() {
+    let mlp = Network::mlp(&[784, 50, 10], Activation::Tanh, Loss::CrossEntropy).unwrap();
+    let width = 784;
+    let mut values = vec![0.01_f32; 100 * width];
+    values[70 * width + 3] = f32::INFINITY;
+    let targets = laws::classes(100, 10, 4);
+    let data = Dataset::new(Features::Dense { width, values }, targets).unwrap();
+    let x = laws::point::<f32>(&mlp, 5);
+    let run = |threads| {
+        let mut sum = vec![0.0; x.len()];
+        let clipped =
+            mlp.clipped_sum(&x, Batch::all(&data), 0.1, &mut Scratch::on(threads), &mut sum);
+        (sum, clipped)
+    };
+    let one = run(1);
+    assert_eq!(one.1.dropped, 1);
+    assert!(one.0.iter().all(|v| v.is_finite()));
+    assert_eq!(run(2), one);
+}

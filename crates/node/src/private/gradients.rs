@@ -286,12 +286,17 @@ impl<R: Real> PrivateGradients<R> {
             (Noise::Gaussian(sigma), _) => {
                 let mechanism = GaussianMechanism { sensitivity, sigma };
                 let promised = mechanism.promise(secret, receipt, key)?;
-                match self.objective.dimension() >= LONG {
-                    true => Answer::Pending(Box::new(promised)),
-                    false => Answer::Released(promised.finish()),
+                match workspace.scratch.threads() {
+                    1 if self.objective.dimension() >= LONG => Answer::Pending(Box::new(promised)),
+                    threads => Answer::Released(promised.finish_on(threads)),
                 }
             }
         })
+    }
+
+    /// Computes on so many threads from now on.
+    pub(crate) fn on(&mut self, threads: usize) {
+        self.workspace = Some(Box::new(Workspace::on(threads)));
     }
 
     /// Where it keeps what is computed in.

@@ -123,15 +123,17 @@ fn the_noise_of_long_answers_waits_until_they_are_read() {
     let objective: Arc<dyn Tabled<f64>> = Arc::new(network);
     assert!(objective.dimension() > 10_000);
     let oracle = |noise: Noise| {
-        let values = (0..1000).map(|i| f64::from(i % 17) / 17.0).collect();
-        let targets = Targets::Class { classes: 3, of: vec![0, 1, 2, 1, 0] };
+        // Enough of them for two threads.
+        let values = (0..200 * 200).map(|i| f64::from(i % 17) / 17.0).collect();
+        let targets = Targets::Class { classes: 3, of: [0, 1, 2, 1, 0].repeat(40) };
         let data = Dataset::new(Features::Dense { width: 200, values }, targets).unwrap();
         let objective = Arc::clone(&objective);
         let gradients = PrivateGradients::new(objective, data, Sampler::Full, clip(1.0), noise);
         let plan = gradients.plan(2);
         exposed(Private::Gradients(gradients), plan, 5)
     };
-    let [mut one, mut other] = [(); 2].map(|()| oracle(gaussian(0.5)));
+    let [mut one, mut other, threads] = [(); 3].map(|()| oracle(gaussian(0.5)));
+    let mut threads = threads.on(2);
     for round in 0..2 {
         let ask = || gradient_at(round, &start);
         let (Answer::Pending(mut pieces), Answer::Pending(whole)) =
@@ -145,6 +147,8 @@ fn the_noise_of_long_answers_waits_until_they_are_read() {
             read.extend_from_slice(piece.get());
         }
         assert_eq!(whole.finish().get(), &read);
+        let at_once = threads.answer(ask()).unwrap();
+        assert!(matches!(&at_once, Answer::Released(value) if *value.get() == read));
         assert_eq!((one.ledger().len(), one.ledger()), (round + 1, other.ledger()));
         // The noise is there: what is left without it differs everywhere.
         let open = oracle(Noise::Exposed).answer(ask()).unwrap().released().unwrap();

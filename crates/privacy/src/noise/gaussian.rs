@@ -1,7 +1,6 @@
 //! Gaussian noise in floating point, fast: for the simulator.
 
-use std::ops::Range;
-
+use rayon::prelude::*;
 use undertone_real::Real;
 
 use super::fill::{Kernel, SIDE, To, fill, fill_both, group};
@@ -42,19 +41,42 @@ pub fn add_gaussian<R: Real>(key: &Key, id: StreamId, scale: f64, values: &mut [
     fill::<BoxMuller, R, true>(To { key, id, out: values }, scale, 0);
 }
 
-/// Adds to `values[range]` what [`add_gaussian`] would add there; the range begins with a multiple
-/// of [`piece`].
-pub(crate) fn add_gaussian_from<R: Real>(
+/// As [`add_gaussian`], in bits, on so many threads of the pool in which it is asked for.
+pub fn add_gaussian_on<R: Real>(
+    threads: usize,
     key: &Key,
     id: StreamId,
     scale: f64,
     values: &mut [R],
-    range: Range<usize>,
 ) {
-    let (first, rest) = (range.start / group::<R>(), range.start % group::<R>());
-    assert_eq!(rest, 0, "noise is made in groups");
-    fill::<BoxMuller, R, true>(To { key, id, out: &mut values[range] }, scale, first);
+    add_gaussian_from(threads, key, id, scale, values, 0);
 }
+
+/// Adds to `values` what [`add_gaussian`] would add to them at the end of a longer vector, from the
+/// place `first` on, which is a multiple of [`piece`].
+pub(crate) fn add_gaussian_from<R: Real>(
+    threads: usize,
+    key: &Key,
+    id: StreamId,
+    scale: f64,
+    values: &mut [R],
+    first: usize,
+) {
+    assert_eq!(first % group::<R>(), 0, "noise is made in groups");
+    let add = |first: usize, out: &mut [R]| {
+        fill::<BoxMuller, R, true>(To { key, id, out }, scale, first / group::<R>());
+    };
+    let threads = threads.min(values.len() / WORTH_A_THREAD);
+    if threads < 2 {
+        return add(first, values);
+    }
+    let each = values.len().div_ceil(threads).next_multiple_of(piece::<R>());
+    let parts = values.par_chunks_mut(each).enumerate();
+    parts.for_each(|(k, part)| add(first + k * each, part));
+}
+
+/// Numbers whose noise takes far longer to make than a thread to wake up.
+const WORTH_A_THREAD: usize = 1 << 14;
 
 /// How many numbers get noise at a time where it is made in pieces: as much as the widest vectors
 /// make at once.

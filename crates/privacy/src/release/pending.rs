@@ -56,21 +56,27 @@ impl<R: Real> Pending<R> {
             return None;
         }
         let last = self.values.len().min(first + piece::<R>());
-        self.add_until(last);
+        self.add_until(last, 1);
         Some((first, Released::by_mechanism(&self.values[first..last])))
     }
 
     /// All of it.
     #[inline]
-    pub fn finish(mut self) -> Released<Vec<R>> {
-        self.add_until(self.values.len());
+    pub fn finish(self) -> Released<Vec<R>> {
+        self.finish_on(1)
+    }
+
+    /// All of it, its noise made on so many threads of the pool in which it is asked for.
+    pub fn finish_on(mut self, threads: usize) -> Released<Vec<R>> {
+        self.add_until(self.values.len(), threads);
         Released::by_mechanism(std::mem::take(&mut self.values))
     }
 
-    fn add_until(&mut self, last: usize) {
-        if last > self.done {
-            let range = self.done..last;
-            add_gaussian_from(&self.key, self.id, self.scale, &mut self.values, range);
+    fn add_until(&mut self, last: usize, threads: usize) {
+        let first = self.done;
+        if last > first {
+            let values = &mut self.values[first..last];
+            add_gaussian_from(threads, &self.key, self.id, self.scale, values, first);
             self.done = last;
         }
     }
@@ -82,7 +88,7 @@ impl<R: Real> Clone for Pending<R> {
         let Self { values, key, id, scale, done } = self;
         let (values, key) = (values.clone(), key.copied());
         let mut copy = Self { values, key, id: *id, scale: *scale, done: *done };
-        copy.add_until(copy.values.len());
+        copy.add_until(copy.values.len(), 1);
         copy
     }
 }
@@ -147,5 +153,16 @@ mod tests {
     fn however_it_is_read_it_is_the_same() {
         check::<f32>();
         check::<f64>();
+    }
+
+    #[test]
+    fn noise_does_not_depend_on_the_number_of_threads() {
+        for (length, read) in [(70_001, 0), (70_001, 2), (300, 0)] {
+            for threads in [1, 2, 3, 9] {
+                let (mut some, expected) = pending::<f32>(length, 1);
+                (0..read).for_each(|_| assert!(some.next_piece().is_some()));
+                assert_eq!(some.finish_on(threads).get(), &expected);
+            }
+        }
     }
 }

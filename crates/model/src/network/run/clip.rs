@@ -65,9 +65,11 @@ impl<R: Real> Group<'_, R> {
                     let above = self.plan.derivatives[step.to].range(n);
                     let [input, above] = disjoint(self.memory, [input, above]);
                     let gradient = &mut out[linear.weight()];
-                    match self.rows.filter(|_| step.from == 0) {
+                    let in_memory = || linear.patches.is_none().then(|| linear.matrix(input));
+                    match self.rows.filter(|_| step.from == 0).or_else(in_memory) {
                         Some(rows) => {
-                            linear.gradient_rows(rows, above, gradient, add, self.packing);
+                            let (packing, threads) = (&mut *self.packing, &mut *self.threads);
+                            linear.gradient_on(threads, rows, above, gradient, add, packing);
                         }
                         None => {
                             let tools = Tools { workspace: self.workspace, packing: self.packing };

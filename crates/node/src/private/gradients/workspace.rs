@@ -13,6 +13,11 @@ pub(crate) struct Workspace<R> {
 }
 
 impl<R: Real> Workspace<R> {
+    /// For so many threads.
+    pub(super) fn on(threads: usize) -> Self {
+        Self { scratch: Scratch::on(threads), sum: Vec::new() }
+    }
+
     /// That of the last question, as long as a gradient.
     pub(super) fn memory(&mut self, dimension: usize) -> Vec<R> {
         let mut sum = std::mem::take(&mut self.sum);
