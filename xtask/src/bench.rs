@@ -18,6 +18,8 @@ pub struct Options {
     peers: bool,
     /// Run a part of the slowest peer work and scale it.
     quick: bool,
+    /// The only benchmarks of ours to run, if any are named.
+    only: Vec<String>,
     /// Peers to leave out.
     without: Vec<String>,
     /// How often all of it is run.
@@ -27,12 +29,17 @@ pub struct Options {
 impl Options {
     /// Refuses what it does not know.
     pub fn parse(words: &[String]) -> Result<Self, String> {
-        let mut options = Self { peers: false, quick: false, without: Vec::new(), times: 1 };
+        let (only, without) = (Vec::new(), Vec::new());
+        let mut options = Self { peers: false, quick: false, only, without, times: 1 };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--peers" => options.peers = true,
                 "--quick" => options.quick = true,
+                "--only" => {
+                    let name = words.next().ok_or("--only needs the name of a benchmark")?;
+                    options.only.push(name.clone());
+                }
                 "--without" => {
                     let name = words.next().ok_or("--without needs the name of a peer")?;
                     peers::named(name)?;
@@ -53,9 +60,14 @@ impl Options {
 /// Runs the benchmarks and prints the table. Of several runs the best of each figure counts, ours
 /// and theirs: whatever else a machine does makes both slower, each at its time.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<(), String> {
+    let known: Vec<&String> = workspace.ours().flat_map(|package| &package.benches).collect();
+    if let Some(other) = options.only.iter().find(|name| !known.contains(name)) {
+        let known: Vec<&str> = known.iter().map(|name| name.as_str()).collect();
+        return Err(format!("there is no benchmark `{other}`; there are {}", known.join(", ")));
+    }
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..options.times {
-        record::keep_best(&mut ours, our_records(workspace)?);
+        record::keep_best(&mut ours, our_records(workspace, options)?);
         if options.peers {
             record::keep_best(&mut theirs, peers::run(workspace, options)?);
         }
@@ -71,11 +83,12 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<(), String> {
 /// Benchmarks that also run on all cores; they put the number of threads into their names.
 const PARALLEL: &[&str] = &["speed", "models"];
 
-fn our_records(workspace: &Workspace) -> Result<Vec<Record>, String> {
+fn our_records(workspace: &Workspace, options: &Options) -> Result<Vec<Record>, String> {
     let mut records = Vec::new();
     let mut any = false;
     for package in workspace.ours() {
-        for bench in &package.benches {
+        let wanted = |bench: &&String| options.only.is_empty() || options.only.contains(bench);
+        for bench in package.benches.iter().filter(wanted) {
             any = true;
             let target = ["bench", "--locked", "--package", &package.name, "--bench", bench];
             let built = cargo().args(target).arg("--no-run").status();
@@ -123,10 +136,11 @@ mod tests {
 
     #[test]
     fn options_are_read_or_refused() {
-        let options = parse(&["--peers", "--quick", "--without", "torch", "--times", "3"]);
-        let without = vec!["torch".into()];
-        let expected = Options { peers: true, quick: true, without, times: 3 };
-        assert_eq!(options, Ok(expected));
+        let words = ["--peers", "--quick", "--only", "speed", "--without", "torch", "--times", "3"];
+        let (only, without) = (vec!["speed".into()], vec!["torch".into()]);
+        let expected = Options { peers: true, quick: true, only, without, times: 3 };
+        assert_eq!(parse(&words), Ok(expected));
+        assert!(parse(&["--only"]).is_err());
         assert!(parse(&["--without"]).is_err());
         assert!(parse(&["--without", "pytorch"]).is_err_and(|e| e.contains("torch")));
         assert!(parse(&["--slow"]).is_err());

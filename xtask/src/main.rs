@@ -32,6 +32,7 @@ Options of bench:
                  mkl_random, prv_accountant) in the same run and print ratios. Makes a Python
                  virtual environment in target/peers-venv; torch alone takes about 5 GB.
   --quick        Run 200 of the peer's 10,000 heterogeneous rounds and scale linearly
+  --only B       Run only the benchmark B of ours (may be given several times)
   --without P    Leave out the peer P (may be given several times)
   --times N      Run all of it N times in turn; the best of each figure counts, ours and theirs
 

@@ -90,8 +90,8 @@ fn report(
     let rate = records / seconds[RUNS / 2];
     let noise = objective.dimension() as f64 / machine.noise * rate / work.batch as f64;
     let note = format!(
-        "{:.1} GFLOP/s, {:.0}% of one thread's {:.0}; records {:.1} GB/s, {:.0}% of {:.0}; noise {:.0}% of it; \
-         best run {:.4e}",
+        "{:.1} GFLOP/s, {:.0}% of one thread's {:.0}; records {:.1} GB/s, {:.0}% of {:.0}; \
+         noise {:.0}% of it; best run {:.4e}",
         rate * work.flops / 1e9,
         100.0 * rate * work.flops / machine.flops,
         machine.flops / 1e9,
