@@ -58,6 +58,7 @@ impl GaussianMechanism {
             admit(secret.into(), &receipt, self.event(), Norm::L2, &self.sensitivity)?;
         Ok(Pending::new(values, key, id, self.sigma.get()))
     }
+
     /// For about so many sums, of contributions of at most a norm each, that are released at once.
     pub fn several<'a, R: Real>(
         &self,
