@@ -466,6 +466,10 @@ fn sums_do_not_depend_on_the_number_of_threads() {
     let mlp = Network::mlp(&[784, 50, 10], Activation::Sigmoid, Loss::CrossEntropy).unwrap();
     check_threads::<f32>(&mlp, &images(&mlp, 301, 1));
     check_threads::<f64>(&mlp, &images(&mlp, 120, 1));
+    // Fewer records than threads, and as many that one of three threads has none.
+    let wide = Network::mlp(&[2500, 900, 2], Activation::Tanh, Loss::CrossEntropy).unwrap();
+    check_threads::<f32>(&wide, &images(&wide, 1, 7));
+    check_threads::<f32>(&wide, &images(&wide, 4, 7));
     let digits = Network::mnist_cnn();
     check_threads::<f32>(&digits, &images(&digits, 23, 2));
     for deferred in [false, true] {

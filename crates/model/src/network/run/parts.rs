@@ -31,8 +31,9 @@ impl<'a, R: Real> Group<'a, R> {
         let (memory, packing, threads) = scratch.take_all(size);
         let (workspace, memory) = memory.split_at_mut(plan.workspace);
         let threads = &mut threads[..n_threads];
+        // There may be fewer records than threads.
         let each = records.div_ceil(n_threads);
-        let mut parts: Vec<(Group<'_, R>, Clipped)> = threads
+        let mut parts: Vec<(Group<'_, R>, Clipped)> = threads[..records.div_ceil(each)]
             .par_iter_mut()
             .enumerate()
             .map(|(k, scratch)| {
