@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use rows::{FEW, Rows, sort_few};
+pub(crate) use rows::Rows;
 
 /// A node, numbered from zero.
 #[derive(

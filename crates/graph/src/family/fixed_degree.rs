@@ -1,12 +1,11 @@
 //! Every node has the same number of others in its row: those who hear it, or whom it hears.
 
-use pulp::Simd;
 use rand::Rng;
 
 use super::repair::connect;
 use super::{FamilyError, parameter};
 use crate::draw::{Stream, below, fast_generator, fill_below, generator, shuffle};
-use crate::graph::{FEW, Graph, NodeId, Rows, sort_few};
+use crate::graph::{Graph, NodeId, Rows};
 
 pub(super) fn out_regular(
     nodes: u32,
@@ -126,39 +125,101 @@ struct InOrder<'a, R> {
     rng: &'a mut R,
 }
 
-impl<R: Rng> pulp::WithSimd for InOrder<'_, R> {
+/// Rows of at most so many are sorted as they are drawn.
+const FEW: usize = 16;
+
+/// Rows that are sorted side by side.
+const ABREAST: usize = 64;
+
+impl<R: Rng> pulp::NullaryFnOnce for InOrder<'_, R> {
     type Output = Vec<NodeId>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<NodeId> {
+    fn call(self) -> Vec<NodeId> {
         let Self { nodes, degree, rng } = self;
-        let (degree, length) = (degree as usize, nodes as usize * degree as usize);
-        // What lies behind a row is read with it, so that there is something behind the last.
-        let mut rows = vec![NodeId(0); length + FEW];
-        fill_below(rng, (nodes - 1).max(1), &mut rows[..length]);
-        for a in 0..nodes {
-            let row = rows[a as usize * degree..].first_chunk_mut().expect("it is long enough");
-            let mut numbers = row.map(|node: NodeId| node.0);
-            numbers.iter_mut().for_each(|other| *other += u32::from(*other >= a));
-            while !sort_few(simd, &numbers, degree, row) {
-                redraw_few(&mut numbers[..degree], a, nodes, rng);
+        let degree = degree as usize;
+        let mut rows = vec![NodeId(0); nodes as usize * degree];
+        fill_below(rng, (nodes - 1).max(1), &mut rows);
+        let pairs = merge_exchange(degree);
+        let columns = &mut [[0; ABREAST]; FEW][..degree];
+        // No rows at all have nothing to sort.
+        for (some, rows) in rows.chunks_mut((ABREAST * degree).max(1)).enumerate() {
+            let first = (some * ABREAST) as u32;
+            for (lane, row) in rows.chunks_exact(degree).enumerate() {
+                columns.iter_mut().zip(row).for_each(|(column, node)| column[lane] = node.0);
+            }
+            let repeats = sort_abreast(columns, &pairs, first);
+            for (lane, row) in rows.chunks_exact_mut(degree).enumerate() {
+                if repeats[lane] == 0 {
+                    columns.iter().zip(row).for_each(|(column, node)| node.0 = column[lane]);
+                } else {
+                    redraw_few(row, first + lane as u32, nodes, rng);
+                }
             }
         }
-        rows.truncate(length);
         rows
     }
 }
 
-/// [`redraw_repeated`] of a short row.
-#[cold]
-#[inline(never)]
-fn redraw_few(row: &mut [u32], a: u32, nodes: u32, rng: &mut impl Rng) {
-    for k in 0..row.len() {
-        while row[..k].contains(&row[k]) {
-            let again = below(rng, nodes - 1);
-            row[k] = again + u32::from(again >= a);
+/// Steps over the number of each row's own node, the first's being given, and sorts all rows.
+/// Returns in which of them something is repeated.
+#[inline(always)]
+fn sort_abreast(
+    columns: &mut [[u32; ABREAST]],
+    pairs: &[(usize, usize)],
+    first: u32,
+) -> [u32; ABREAST] {
+    for column in &mut *columns {
+        for (other, own) in column.iter_mut().zip(first..) {
+            *other += u32::from(*other >= own);
         }
     }
+    for (low, high) in pairs {
+        let (before, after) = columns.split_at_mut(*high);
+        for (low, high) in before[*low].iter_mut().zip(&mut after[0]) {
+            (*low, *high) = ((*low).min(*high), (*low).max(*high));
+        }
+    }
+    let mut repeats = [0; ABREAST];
+    for pair in columns.windows(2) {
+        for lane in 0..ABREAST {
+            repeats[lane] |= u32::from(pair[0][lane] == pair[1][lane]);
+        }
+    }
+    repeats
+}
+
+/// Which places of a row to put in order, one pair after the other, until all of it is: by Batcher's
+/// merge exchange (Knuth, volume 3, 5.2.2, algorithm M), which asks for the same pairs whatever the
+/// numbers are.
+fn merge_exchange(length: usize) -> Vec<(usize, usize)> {
+    let mut pairs = Vec::new();
+    let top = length.next_power_of_two() / 2;
+    let halves = |from: usize| std::iter::successors(Some(from), |n| Some(n / 2));
+    for p in halves(top).take_while(|p| *p > 0) {
+        // Distances are p at first, and then what is left of ever smaller powers of two.
+        let distances =
+            std::iter::once((p, 0)).chain(halves(top).take_while(|q| *q > p).map(|q| (q - p, p)));
+        for (distance, bit) in distances {
+            let lows = (0..length.saturating_sub(distance)).filter(|low| low & p == bit);
+            pairs.extend(lows.map(|low| (low, low + distance)));
+        }
+    }
+    pairs
+}
+
+/// [`redraw_repeated`] of a short row, which is sorted then.
+#[cold]
+#[inline(never)]
+fn redraw_few(row: &mut [NodeId], a: u32, nodes: u32, rng: &mut impl Rng) {
+    let past_own = |other: u32| NodeId(other + u32::from(other >= a));
+    row.iter_mut().for_each(|other| *other = past_own(other.0));
+    for k in 0..row.len() {
+        while row[..k].contains(&row[k]) {
+            row[k] = past_own(below(rng, nodes - 1));
+        }
+    }
+    row.sort_unstable();
 }
 
 /// Keeps the first of those drawn twice, and draws others in place of the rest. Rare, and out of
@@ -185,7 +246,7 @@ mod tests {
     #[test]
     fn rows_that_are_drawn_in_order_are_those_that_are_drawn() {
         // From hardly a row with a repetition to hardly one without.
-        for (nodes, degree) in [(1, 0), (2, 0), (3, 1), (7, 3), (21, 10), (33, 16), (1000, 10)] {
+        for (nodes, degree) in [(1, 0), (2, 0), (3, 1), (7, 3), (21, 10), (33, 16), (40, 13), (1000, 10)] {
             for seed in 0..20 {
                 let rng = &mut fast_generator(seed, Stream::Family);
                 let mut rows = rejection(nodes, degree, rng);

@@ -107,7 +107,7 @@ struct Sort<'a> {
 }
 
 /// Rows of at most so many nodes are sorted in vectors.
-pub(crate) const FEW: usize = 16;
+const FEW: usize = 16;
 
 impl pulp::WithSimd for Sort<'_> {
     type Output = ();
@@ -121,7 +121,7 @@ impl pulp::WithSimd for Sort<'_> {
             match row.first_chunk_mut::<FEW>() {
                 Some(row) if length <= FEW => {
                     let numbers = row.map(|node| node.0);
-                    let _ = sort_few(simd, &numbers, length, row);
+                    sort_few(simd, &numbers, length, row);
                 }
                 _ => row[..length].sort_unstable(),
             }
@@ -129,28 +129,18 @@ impl pulp::WithSimd for Sort<'_> {
     }
 }
 
-/// Sorts the first numbers into a row. Returns whether all of them are different; the row is not
-/// worth anything if they are not.
+/// Sorts the first numbers, all different, into a row.
 #[inline(always)]
-pub(crate) fn sort_few<S: Simd>(
-    simd: S,
-    numbers: &[u32; FEW],
-    length: usize,
-    row: &mut [NodeId; FEW],
-) -> bool {
+fn sort_few<S: Simd>(simd: S, numbers: &[u32; FEW], length: usize, row: &mut [NodeId; FEW]) {
     let places = match FEW / S::U32_LANES {
         1 => places::<S, 1>(simd, numbers, length),
         2 => places::<S, 2>(simd, numbers, length),
         4 => places::<S, 4>(simd, numbers, length),
         _ => places::<S, FEW>(simd, numbers, length),
     };
-    let mut total = 0;
     for (place, number) in places.iter().zip(numbers).take(length) {
         row[*place as usize % FEW] = NodeId(*number);
-        total += *place as usize;
     }
-    // Equal numbers have one place, that of the first.
-    2 * total == length * length.saturating_sub(1)
 }
 
 /// The place of each of the first numbers: as many as are smaller. Found without a branch that
