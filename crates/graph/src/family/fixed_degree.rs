@@ -246,7 +246,9 @@ mod tests {
     #[test]
     fn rows_that_are_drawn_in_order_are_those_that_are_drawn() {
         // From hardly a row with a repetition to hardly one without.
-        for (nodes, degree) in [(1, 0), (2, 0), (3, 1), (7, 3), (21, 10), (33, 16), (40, 13), (1000, 10)] {
+        for (nodes, degree) in
+            [(1, 0), (2, 0), (3, 1), (7, 3), (21, 10), (33, 16), (40, 13), (1000, 10)]
+        {
             for seed in 0..20 {
                 let rng = &mut fast_generator(seed, Stream::Family);
                 let mut rows = rejection(nodes, degree, rng);
