@@ -1,6 +1,6 @@
 //! What is minimised: losses of single records, their gradients, and sums of clipped gradients.
 
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 
 use undertone_matrix::Mat;
 use undertone_real::Real;
@@ -162,6 +162,13 @@ pub struct Clipped {
     pub shortened: u64,
     /// Gradients that were not finite and were left out.
     pub dropped: u64,
+}
+
+impl AddAssign for Clipped {
+    fn add_assign(&mut self, other: Self) {
+        self.shortened += other.shortened;
+        self.dropped += other.dropped;
+    }
 }
 
 /// Memory that computations reuse. A call may leave anything in it, and gives the same result

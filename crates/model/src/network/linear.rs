@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use undertone_matrix::{Mat, Packing, multiply, multiply_add, multiply_from, vector};
 use undertone_real::Real;
 
@@ -36,6 +35,13 @@ pub(super) struct Linear {
 pub(super) struct Tools<'a, R> {
     pub workspace: &'a mut [R],
     pub packing: &'a mut Packing<R>,
+}
+
+impl<R> Tools<'_, R> {
+    /// The same for another use.
+    pub fn again(&mut self) -> Tools<'_, R> {
+        Tools { workspace: self.workspace, packing: self.packing }
+    }
 }
 
 impl Linear {
@@ -237,8 +243,8 @@ impl Linear {
             return self.gradient_rows(rows, above, gradient, add, packing);
         }
         let each = self.depth.div_ceil(n_threads);
-        let parts = gradient.par_chunks_mut(each * self.outputs).zip(threads).enumerate();
-        parts.for_each(|(k, (gradient, scratch))| {
+        let parts = gradient.chunks_mut(each * self.outputs).zip(threads).enumerate();
+        undertone_threads::each(parts, |(k, (gradient, scratch))| {
             let columns = k * each..self.depth.min((k + 1) * each);
             let rows = rows.t().some_rows(columns).t();
             self.gradient_rows(rows, above, gradient, add, &mut scratch.packing);

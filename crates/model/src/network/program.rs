@@ -1,5 +1,7 @@
 //! Layers as steps from value to value, with all shapes checked.
 
+use std::ops::Range;
+
 use super::group_norm::GroupNorm;
 use super::linear::Linear;
 use super::patches::Patches;
@@ -51,14 +53,29 @@ pub(super) enum Op {
     },
 }
 
+impl Step {
+    /// How many multiplications it takes for a record, but for few.
+    pub fn multiplications(&self) -> usize {
+        match &self.op {
+            Op::Linear(linear) => linear.rows * linear.weights(),
+            _ => 0,
+        }
+    }
+
+    /// Where its parameters are.
+    pub fn parameters(&self) -> Range<usize> {
+        match &self.op {
+            Op::Linear(linear) => linear.weight().start..linear.biases().end,
+            Op::GroupNorm(norm) => norm.offset..norm.offset + norm.count(),
+            _ => 0..0,
+        }
+    }
+}
+
 impl Program {
     /// How many multiplications the scores of a record take, but for few.
     pub fn multiplications(&self) -> usize {
-        let of = |step: &Step| match &step.op {
-            Op::Linear(linear) => linear.rows * linear.weights(),
-            _ => 0,
-        };
-        self.steps.iter().map(of).sum()
+        self.steps.iter().map(Step::multiplications).sum()
     }
 
     pub fn new(input: [usize; 3], layers: &[Layer]) -> Result<Self, NetworkError> {

@@ -2,6 +2,7 @@
 
 mod clip;
 mod parts;
+mod side_by_side;
 
 use std::ops::Range;
 
@@ -28,7 +29,7 @@ pub(super) fn forward<R: Real>(
 ) {
     for group in groups(batch.len(), plan) {
         let start = group.start;
-        let mut group = Group::new(program, plan, x, group, batch, scratch);
+        let mut group = Group::new(Asked { program, plan, x, batch }, group, scratch);
         group.forward();
         let scores = plan.values[program.scores()];
         visit(start, group.at(scores));
@@ -52,13 +53,18 @@ pub(super) fn clipped<R: Real>(
     if batch.is_empty() {
         out.fill(R::ZERO);
     }
-    for group in groups(batch.len(), plan) {
+    let (asked, how) = (Asked { program, plan, x, batch }, (loss, clip));
+    let mut groups = groups(batch.len(), plan);
+    if table.is_none() {
+        side_by_side::add_most(asked, &mut groups, how, scratch, &mut clipped, out);
+    }
+    for group in groups {
         let more = group.start > 0;
         let mut group = if scratch.threads_for(program.multiplications() * group.len()) > 1 {
-            Group::in_parts(program, plan, x, group, batch, scratch, (loss, clip), &mut clipped)
+            Group::in_parts(asked, group, scratch, how, &mut clipped)
         } else {
-            let mut group = Group::new(program, plan, x, group, batch, scratch);
-            group.differentiate(loss, clip, &mut clipped);
+            let mut group = Group::new(asked, group, scratch);
+            group.differentiate(how, &mut clipped);
             group
         };
         if let Some(table) = &mut table {
@@ -70,6 +76,15 @@ pub(super) fn clipped<R: Real>(
         }
     }
     clipped
+}
+
+/// Of what is asked: the scores or the gradients of some records at some parameters.
+#[derive(Clone, Copy)]
+struct Asked<'a, R> {
+    program: &'a Program,
+    plan: &'a Plan,
+    x: &'a [R],
+    batch: Batch<'a, R>,
 }
 
 /// Records that are in memory together.
@@ -91,14 +106,8 @@ struct Group<'a, R> {
 }
 
 impl<'a, R: Real> Group<'a, R> {
-    fn new(
-        program: &'a Program,
-        plan: &'a Plan,
-        x: &'a [R],
-        group: Range<usize>,
-        batch: Batch<'a, R>,
-        scratch: &'a mut Scratch<R>,
-    ) -> Self {
+    fn new(asked: Asked<'a, R>, group: Range<usize>, scratch: &'a mut Scratch<R>) -> Self {
+        let Asked { program, plan, x, batch } = asked;
         assert_eq!(x.len(), program.dimension, "as many parameters as the network has");
         let (start, records) = (group.start, group.len());
         let (memory, packing) = scratch.take(plan.size * records + plan.workspace);
@@ -125,7 +134,7 @@ impl<'a, R: Real> Group<'a, R> {
     }
 
     /// Leaves the derivatives of clipped losses.
-    fn differentiate(&mut self, loss: Loss, clip: f64, clipped: &mut Clipped) {
+    fn differentiate(&mut self, (loss, clip): (Loss, f64), clipped: &mut Clipped) {
         self.forward();
         let mut norms = [0.0; MOST_RECORDS];
         self.losses(loss);
@@ -311,7 +320,7 @@ impl<'a, R: Real> Group<'a, R> {
 }
 
 /// Groups of nearly equal size.
-fn groups(records: usize, plan: &Plan) -> impl Iterator<Item = Range<usize>> {
+fn groups(records: usize, plan: &Plan) -> impl Iterator<Item = Range<usize>> + Clone + use<> {
     let size = records.div_ceil(records.div_ceil(plan.records).max(1)).max(1);
     (0..records).step_by(size).map(move |start| start..records.min(start + size))
 }
@@ -326,7 +335,7 @@ fn gradients<R: Real>(
     above: &[R],
     kept: &mut [R],
     norms: &mut [f64],
-    tools: Tools<'_, R>,
+    mut tools: Tools<'_, R>,
 ) {
     if deferred && linear.rows == 1 && linear.patches.is_none() {
         let mut rows = [0.0; MOST_RECORDS];
@@ -339,7 +348,7 @@ fn gradients<R: Real>(
         let input = &input[r * input_size..][..input_size];
         let above = &above[r * above_size..][..above_size];
         let kept = &mut kept[r * size..][..size];
-        let tools = Tools { workspace: &mut *tools.workspace, packing: &mut *tools.packing };
+        let tools = tools.again();
         let biases = if deferred {
             *norm += linear.squared_norm(input, above, tools);
             &mut *kept

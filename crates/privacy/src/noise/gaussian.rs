@@ -1,6 +1,5 @@
 //! Gaussian noise in floating point, fast: for the simulator.
 
-use rayon::prelude::*;
 use undertone_real::Real;
 
 use super::fill::{Kernel, SIDE, To, fill, fill_both, group};
@@ -71,8 +70,8 @@ pub(crate) fn add_gaussian_from<R: Real>(
         return add(first, values);
     }
     let each = values.len().div_ceil(threads).next_multiple_of(piece::<R>());
-    let parts = values.par_chunks_mut(each).enumerate();
-    parts.for_each(|(k, part)| add(first + k * each, part));
+    let parts = values.chunks_mut(each).enumerate();
+    undertone_threads::each(parts, |(k, part)| add(first + k * each, part));
 }
 
 /// Numbers whose noise takes far longer to make than a thread to wake up.

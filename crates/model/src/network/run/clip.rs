@@ -1,15 +1,15 @@
 //! From derivatives to the sum of clipped gradients.
 
-use undertone_matrix::vector;
+use undertone_matrix::{Mat, vector};
 use undertone_real::Real;
 
 use super::super::elementwise;
 use super::super::linear::Tools;
-use super::super::plan::MOST_RECORDS;
-use super::super::program::Op;
-use super::{Group, disjoint, row};
+use super::super::plan::{MOST_RECORDS, Plan};
+use super::super::program::{Op, Program};
+use super::{Group, row};
 use crate::clip::clip_factor;
-use crate::objective::Clipped;
+use crate::objective::{Clipped, Scratch};
 use crate::table::Table;
 
 impl<R: Real> Group<'_, R> {
@@ -51,56 +51,23 @@ impl<R: Real> Group<'_, R> {
     /// Writes or adds the sum of all gradients; that of the layer which reads the records where
     /// they lie, if there is one, as `of_rows` says, or not at all.
     pub(super) fn add(&mut self, out: &mut [R], add: bool, of_rows: Option<bool>) {
-        let (n, reads_rows) = (self.records, self.reads_rows());
-        for (k, step) in self.program.steps.iter().enumerate() {
-            let kept = self.plan.kept[k];
+        let reads_rows = self.reads_rows();
+        let (done, mut tools, threads) = self.done();
+        for (k, step) in done.program.steps.iter().enumerate() {
             let add = match (reads_rows == Some(k), of_rows) {
                 (false, _) => add,
                 (true, Some(add)) => add,
                 (true, None) => continue,
             };
-            let start = match &step.op {
-                Op::Linear(linear) if self.plan.deferred[k] => {
-                    let input = self.plan.values[step.from].range(n);
-                    let above = self.plan.derivatives[step.to].range(n);
-                    let [input, above] = disjoint(self.memory, [input, above]);
-                    let gradient = &mut out[linear.weight()];
-                    let in_memory = || linear.patches.is_none().then(|| linear.matrix(input));
-                    match self.rows.filter(|_| step.from == 0).or_else(in_memory) {
-                        Some(rows) => {
-                            let (packing, threads) = (&mut *self.packing, &mut *self.threads);
-                            linear.gradient_on(threads, rows, above, gradient, add, packing);
-                        }
-                        None => {
-                            let tools = Tools { workspace: self.workspace, packing: self.packing };
-                            linear.gradient(input, above, gradient, add, tools);
-                        }
-                    }
-                    if linear.rows == 1 {
-                        if !add {
-                            out[linear.biases()].fill(R::ZERO);
-                        }
-                        elementwise::add_rows(above, &mut out[linear.biases()]);
-                    }
-                    linear.biases().start
-                }
-                Op::Linear(linear) => linear.offset,
-                Op::GroupNorm(norm) => norm.offset,
-                _ => continue,
-            };
-            if kept.size == 0 {
-                continue;
-            }
-            let out = &mut out[start..start + kept.size];
-            for r in 0..n {
-                let gradient = row(self.memory, kept, n, r);
-                if add || r > 0 {
-                    vector::add_scaled(R::ONE, gradient, out);
-                } else {
-                    out.copy_from_slice(gradient);
-                }
-            }
+            done.add_step(k, &mut out[step.parameters()], add, tools.again(), threads);
         }
+    }
+
+    /// What is to be read now, what computes, and the memory of other threads.
+    pub(super) fn done(&mut self) -> (Done<'_, R>, Tools<'_, R>, &mut [Scratch<R>]) {
+        let Self { program, plan, records, rows, memory, workspace, packing, threads, .. } = self;
+        let (records, rows) = (*records, *rows);
+        (Done { program, plan, records, rows, memory }, Tools { workspace, packing }, threads)
     }
 
     /// Puts what is in memory into the table, and the negative of what was there into memory. The
@@ -141,5 +108,62 @@ impl<R: Real> Group<'_, R> {
         let waits =
             self.plan.deferred[first] && matches!(self.program.steps[first].op, Op::Linear(_));
         (second.is_none() && waits).then_some(first)
+    }
+}
+
+/// A group whose derivatives are clipped.
+#[derive(Clone, Copy)]
+pub(super) struct Done<'a, R> {
+    pub(super) program: &'a Program,
+    plan: &'a Plan,
+    records: usize,
+    rows: Option<Mat<'a, R>>,
+    memory: &'a [R],
+}
+
+impl<R: Real> Done<'_, R> {
+    /// Writes or adds the sum of all gradients by the parameters of a step.
+    pub(super) fn add_step(
+        &self,
+        k: usize,
+        out: &mut [R],
+        add: bool,
+        tools: Tools<'_, R>,
+        threads: &mut [Scratch<R>],
+    ) {
+        let (n, step, kept) = (self.records, &self.program.steps[k], self.plan.kept[k]);
+        let mut of_kept = out;
+        if let Op::Linear(linear) = &step.op
+            && self.plan.deferred[k]
+        {
+            let (gradient, biases) = of_kept.split_at_mut(linear.weights());
+            let input = &self.memory[self.plan.values[step.from].range(n)];
+            let above = &self.memory[self.plan.derivatives[step.to].range(n)];
+            let in_memory = || linear.patches.is_none().then(|| linear.matrix(input));
+            match self.rows.filter(|_| step.from == 0).or_else(in_memory) {
+                Some(rows) => {
+                    linear.gradient_on(threads, rows, above, gradient, add, tools.packing);
+                }
+                None => linear.gradient(input, above, gradient, add, tools),
+            }
+            if linear.rows == 1 {
+                if !add {
+                    biases.fill(R::ZERO);
+                }
+                elementwise::add_rows(above, biases);
+            }
+            of_kept = biases;
+        }
+        if kept.size == 0 {
+            return;
+        }
+        let gradients = self.memory[kept.range(n)].chunks_exact(kept.size);
+        for (r, gradient) in gradients.enumerate() {
+            if add || r > 0 {
+                vector::add_scaled(R::ONE, gradient, of_kept);
+            } else {
+                of_kept.copy_from_slice(gradient);
+            }
+        }
     }
 }

@@ -2,29 +2,23 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use undertone_real::Real;
 
-use super::super::plan::Plan;
-use super::super::program::Program;
-use super::Group;
+use super::{Asked, Group};
 use crate::loss::Loss;
-use crate::objective::{Batch, Clipped, Scratch};
+use crate::objective::{Clipped, Scratch};
 
 impl<'a, R: Real> Group<'a, R> {
     /// As [`Group::new`] and [`Group::differentiate`]: every thread does so with a part of the
     /// records, of which none depends on another, and their derivatives are put together.
-    #[expect(clippy::too_many_arguments, reason = "what an objective is asked with, and its parts")]
     pub(super) fn in_parts(
-        program: &'a Program,
-        plan: &'a Plan,
-        x: &'a [R],
+        asked: Asked<'a, R>,
         group: Range<usize>,
-        batch: Batch<'a, R>,
         scratch: &'a mut Scratch<R>,
-        (loss, clip): (Loss, f64),
+        how: (Loss, f64),
         clipped: &mut Clipped,
     ) -> Self {
+        let Asked { program, plan, x, batch } = asked;
         let (start, records) = (group.start, group.len());
         let n_threads = scratch.threads_for(program.multiplications() * records);
         let size = plan.size * records + plan.workspace;
@@ -33,23 +27,12 @@ impl<'a, R: Real> Group<'a, R> {
         let threads = &mut threads[..n_threads];
         // There may be fewer records than threads.
         let each = records.div_ceil(n_threads);
-        let mut parts: Vec<(Group<'_, R>, Clipped)> = threads[..records.div_ceil(each)]
-            .par_iter_mut()
-            .enumerate()
-            .map(|(k, scratch)| {
-                let [first, last] = [k, k + 1].map(|k| group.end.min(start + k * each));
-                let mut part = Group::new(program, plan, x, first..last, batch, scratch);
-                let mut clipped = Clipped::default();
-                part.differentiate(loss, clip, &mut clipped);
-                (part, clipped)
-            })
-            .collect();
+        let ranges = (start..group.end).step_by(each).map(|k| k..group.end.min(k + each));
+        let mut parts = Group::each(asked, ranges, threads, how, clipped);
 
         // If one needs its records in memory, because it has left something out, all do.
-        let rows = batch.rows(group).filter(|_| parts.iter().all(|(part, _)| part.rows.is_some()));
-        for (part, of_part) in &mut parts {
-            clipped.shortened += of_part.shortened;
-            clipped.dropped += of_part.dropped;
+        let rows = batch.rows(group).filter(|_| parts.iter().all(|part| part.rows.is_some()));
+        for part in &mut parts {
             if rows.is_none() && part.rows.take().is_some() {
                 part.load();
             }
@@ -62,5 +45,29 @@ impl<'a, R: Real> Group<'a, R> {
         }
         drop(parts);
         Self { program, plan, x, batch, start, records, rows, memory, workspace, packing, threads }
+    }
+
+    /// Some groups with derivatives of clipped losses, each on a thread with memory of its own.
+    pub(super) fn each(
+        asked: Asked<'a, R>,
+        groups: impl Iterator<Item = Range<usize>>,
+        threads: &'a mut [Scratch<R>],
+        how: (Loss, f64),
+        clipped: &mut Clipped,
+    ) -> Vec<Self> {
+        let tasks: Vec<_> = threads.iter_mut().zip(groups).collect();
+        let mut done: Vec<Option<(Self, Clipped)>> = tasks.iter().map(|_| None).collect();
+        undertone_threads::each(tasks.into_iter().zip(&mut done), |((scratch, group), done)| {
+            let mut group = Group::new(asked, group, scratch);
+            let mut clipped = Clipped::default();
+            group.differentiate(how, &mut clipped);
+            *done = Some((group, clipped));
+        });
+        let done = done.into_iter().map(|done| done.expect("each was called for"));
+        done.map(|(group, of_group)| {
+            *clipped += of_group;
+            group
+        })
+        .collect()
     }
 }
