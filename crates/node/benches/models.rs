@@ -17,6 +17,8 @@ use undertone_privacy::noise::{Key, Purpose, StreamId, add_gaussian, add_gaussia
 /// Batches of random records that take turns.
 const BATCHES: usize = 16;
 const RUNS: usize = 9;
+/// Numbers for which a step is made on several threads.
+const WORTH_A_THREAD: usize = 1 << 15;
 
 fn main() {
     // Steps are asked for on a thread of the pool: it need not be woken up for its part.
@@ -168,8 +170,11 @@ impl<'a> Stepper<'a> {
         let threads = self.scratch.threads();
         add_gaussian_on(threads, &self.key, id, 1.0, &mut self.sum);
         self.taken += 1;
-        let step = self.step;
-        self.x.iter_mut().zip(&self.sum).for_each(|(x, g)| *x -= step * g);
+        let (step, each) = (self.step, self.x.len().div_ceil(threads).next_multiple_of(64));
+        let each = if self.x.len() < WORTH_A_THREAD { self.x.len() } else { each };
+        undertone_threads::each(self.x.chunks_mut(each).zip(self.sum.chunks(each)), |(x, g)| {
+            x.iter_mut().zip(g).for_each(|(x, g)| *x -= step * g);
+        });
         black_box(&self.x);
     }
 }

@@ -37,7 +37,7 @@ const PEERS: &[Peer] = &[
     Peer { parallel: true, ..peer("descent_torch", &["torch"], "torch") },
     Peer { parallel: true, ..peer("descent_jax", &["jax"], "jax") },
     peer("gossipy", &["gossipy-dfl==0.0.1", "torchvision", "torch"], "gossipy.simul"),
-    peer("opacus", &["opacus==1.6.0"], "opacus"),
+    Peer { parallel: true, ..peer("opacus", &["opacus==1.6.0"], "opacus") },
     peer("opacus_memory", &["opacus==1.6.0"], "opacus"),
 ];
 

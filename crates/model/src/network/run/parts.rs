@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use undertone_real::Real;
 
+use super::super::plan::Place;
 use super::{Asked, Group};
 use crate::loss::Loss;
 use crate::objective::{Clipped, Scratch};
@@ -32,17 +33,19 @@ impl<'a, R: Real> Group<'a, R> {
 
         // If one needs its records in memory, because it has left something out, all do.
         let rows = batch.rows(group).filter(|_| parts.iter().all(|part| part.rows.is_some()));
-        for part in &mut parts {
+        let input = rows.is_none().then_some(plan.values[0]);
+        let mut places: Vec<Place> = plan.entries().chain(input).collect();
+        places.sort_unstable();
+        let together = shares(memory, &places, parts.iter().map(|part| part.records).collect());
+        // Whoever has computed them puts them there: they are near.
+        undertone_threads::each(parts.iter_mut().zip(together), |(part, together)| {
             if rows.is_none() && part.rows.take().is_some() {
                 part.load();
             }
-            let input = rows.is_none().then_some(plan.values[0]);
-            for place in plan.entries().chain(input) {
-                let from = &part.memory[place.range(part.records)];
-                let to = &mut memory[place.range(records)];
-                to[(part.start - start) * place.size..][..from.len()].copy_from_slice(from);
+            for (place, to) in places.iter().zip(together) {
+                to.copy_from_slice(part.at(*place));
             }
-        }
+        });
         drop(parts);
         Self { program, plan, x, batch, start, records, rows, memory, workspace, packing, threads }
     }
@@ -70,4 +73,28 @@ impl<'a, R: Real> Group<'a, R> {
         })
         .collect()
     }
+}
+
+/// Of memory for all records, that for each of some parts, which have so many records: at every
+/// place, which have to be in order.
+fn shares<'m, R>(
+    memory: &'m mut [R],
+    places: &[Place],
+    parts: Vec<usize>,
+) -> Vec<Vec<&'m mut [R]>> {
+    let records = parts.iter().sum();
+    let mut shares: Vec<Vec<&'m mut [R]>> = parts.iter().map(|_| Vec::new()).collect();
+    let (mut rest, mut at) = (memory, 0);
+    for place in places {
+        let range = place.range(records);
+        let (of_place, others) = rest[range.start - at..].split_at_mut(range.len());
+        (rest, at) = (others, range.end);
+        let mut left = of_place;
+        for (share, records) in shares.iter_mut().zip(&parts) {
+            let (own, others) = left.split_at_mut(records * place.size);
+            share.push(own);
+            left = others;
+        }
+    }
+    shares
 }
