@@ -1,4 +1,5 @@
 //! Parts of one computation on the threads of a pool, which stay awake for a while.
+//! Never makes a result depend on who did what, or on the clock, and knows nothing else of ours.
 //!
 //! A step of a model takes a fraction of a millisecond and has parts that wait for each other. A
 //! thread that has gone to sleep takes a tenth of a millisecond to wake up, and may find its part
@@ -20,8 +21,8 @@ const AWAKE: Duration = Duration::from_millis(1);
 const LOOKS: usize = 32;
 
 /// Calls `work` with every part, several at once: the first part on this thread, the others on
-/// threads of the pool that it belongs to, or of the global one, as they have time. Returns when all
-/// is done. Panics if one of the calls does.
+/// threads of the pool that it belongs to, or of the global one, as they have time. Returns when
+/// all is done. Panics if one of the calls does.
 pub fn each<T: Send>(parts: impl IntoIterator<Item = T>, work: impl Fn(T) + Sync) {
     let mut parts = parts.into_iter();
     let Some(first) = parts.next() else { return };

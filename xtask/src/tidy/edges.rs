@@ -7,14 +7,15 @@ use crate::workspace::Workspace;
 /// Rows of crates that do not exist yet are promises.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("real", &[]),
-    ("privacy", &["real"]),
+    ("threads", &[]),
+    ("privacy", &["real", "threads"]),
     ("graph", &["real"]),
     ("matrix", &["real"]),
-    ("model", &["matrix", "real"]),
+    ("model", &["matrix", "real", "threads"]),
     ("data", &["model", "real"]),
     ("parquet", &["data"]),
     ("protocol", &["graph", "privacy", "real"]),
-    ("node", &["graph", "matrix", "model", "privacy", "protocol", "real"]),
+    ("node", &["graph", "matrix", "model", "privacy", "protocol", "real", "threads"]),
     ("trace", &["real"]),
     ("sim", &["data", "graph", "matrix", "model", "node", "privacy", "protocol", "real", "trace"]),
     ("net", &["data", "graph", "matrix", "model", "node", "privacy", "protocol", "real", "trace"]),

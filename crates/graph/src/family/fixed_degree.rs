@@ -189,9 +189,9 @@ fn sort_abreast(
     repeats
 }
 
-/// Which places of a row to put in order, one pair after the other, until all of it is: by Batcher's
-/// merge exchange (Knuth, volume 3, 5.2.2, algorithm M), which asks for the same pairs whatever the
-/// numbers are.
+/// Which places of a row to put in order, one pair after the other, until all of it is: by
+/// Batcher's merge exchange (Knuth, volume 3, 5.2.2, algorithm M), which asks for the same pairs
+/// whatever the numbers are.
 fn merge_exchange(length: usize) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let top = length.next_power_of_two() / 2;
