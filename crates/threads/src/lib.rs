@@ -1,5 +1,5 @@
 //! Parts of one computation on the threads of a pool, which stay awake for a while.
-//! Never makes a result depend on who did what, or on the clock, and knows nothing else of ours.
+//! It never makes a result depend on who did what, or on the clock, and knows nothing else of ours.
 //!
 //! A step of a model takes a fraction of a millisecond and has parts that wait for each other. A
 //! thread that has gone to sleep takes a tenth of a millisecond to wake up, and may find its part
