@@ -1,4 +1,4 @@
-//! Our benchmarks, and on request their peers, side by side on one thread.
+//! Our benchmarks, and on request their peers, side by side: on one thread, and on all.
 
 use std::process::Command;
 
