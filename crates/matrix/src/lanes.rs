@@ -1,6 +1,7 @@
 //! Vectors of either number type, for loops that are written once.
 
 use pulp::Simd;
+use undertone_real::{Real, Slice, SliceMut};
 
 /// A number with its vectors.
 pub(crate) trait Lane: Copy + Default + 'static {
@@ -12,6 +13,9 @@ pub(crate) trait Lane: Copy + Default + 'static {
         size_of::<Self::Vector<S>>() / size_of::<Self>()
     }
 
+    /// Numbers that are known to be of this type.
+    fn of<R: Real>(values: &[R]) -> &[Self];
+    fn of_mut<R: Real>(values: &mut [R]) -> &mut [Self];
     fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
     /// The numbers of a slice that is a whole number of vectors long; what is left over is ignored.
     fn vectors<S: Simd>(values: &[Self]) -> &[Self::Vector<S>];
@@ -26,7 +30,8 @@ pub(crate) trait Lane: Copy + Default + 'static {
         b: Self::Vector<S>,
         c: Self::Vector<S>,
     ) -> Self::Vector<S>;
-    /// The same of single numbers.
+    fn add<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    /// Both of single numbers.
     fn fma(a: Self, b: Self, c: Self) -> Self;
     fn plus(a: Self, b: Self) -> Self;
 
@@ -41,11 +46,23 @@ pub(crate) trait Lane: Copy + Default + 'static {
 }
 
 macro_rules! lane {
-    ($number:ty, $vector:ident, $splat:ident, $slice:ident, $slice_mut:ident, $load:ident,
-     $store:ident, $mul_add:ident) => {
+    ($number:ty, $kind:ident, $vector:ident, $splat:ident, $slice:ident, $slice_mut:ident, $load:ident,
+     $store:ident, $mul_add:ident, $add:ident) => {
         impl Lane for $number {
             type Vector<S: Simd> = S::$vector;
 
+            #[inline(always)]
+            fn of<R: Real>(values: &[R]) -> &[Self] {
+                let Slice::$kind(values) = R::slice(values) else { unreachable!("other numbers") };
+                values
+            }
+            #[inline(always)]
+            fn of_mut<R: Real>(values: &mut [R]) -> &mut [Self] {
+                let SliceMut::$kind(values) = R::slice_mut(values) else {
+                    unreachable!("other numbers")
+                };
+                values
+            }
             #[inline(always)]
             fn splat<S: Simd>(simd: S, value: Self) -> S::$vector {
                 simd.$splat(value)
@@ -76,6 +93,10 @@ macro_rules! lane {
                 simd.$mul_add(a, b, c)
             }
             #[inline(always)]
+            fn add<S: Simd>(simd: S, a: S::$vector, b: S::$vector) -> S::$vector {
+                simd.$add(a, b)
+            }
+            #[inline(always)]
             fn fma(a: Self, b: Self, c: Self) -> Self {
                 a.mul_add(b, c)
             }
@@ -89,21 +110,25 @@ macro_rules! lane {
 
 lane!(
     f32,
+    F32,
     f32s,
     splat_f32s,
     as_simd_f32s,
     as_mut_simd_f32s,
     partial_load_f32s,
     partial_store_f32s,
-    mul_add_f32s
+    mul_add_f32s,
+    add_f32s
 );
 lane!(
     f64,
+    F64,
     f64s,
     splat_f64s,
     as_simd_f64s,
     as_mut_simd_f64s,
     partial_load_f64s,
     partial_store_f64s,
-    mul_add_f64s
+    mul_add_f64s,
+    add_f64s
 );

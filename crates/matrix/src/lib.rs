@@ -14,6 +14,7 @@
 
 mod lanes;
 mod product;
+pub mod rows;
 pub mod vector;
 
 pub use product::{Mat, Packing, multiply, multiply_add, multiply_from};

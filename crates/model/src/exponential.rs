@@ -10,13 +10,22 @@ const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 /// less than 1e-307; NaN for NaN. No branches, so that loops over it are vectorised.
 #[inline(always)]
 pub(crate) fn decay(t: f64) -> f64 {
-    let far = t > 708.0;
-    let t = if far { 0.0 } else { -t };
-    let shifted = t * std::f64::consts::LOG2_E + SHIFT;
-    let k = shifted - SHIFT;
-    let r = (t - k * LN_2_HIGH) - k * LN_2_LOW;
+    decays([t])[0]
+}
+
+/// The same of several numbers, step by step: none waits for another.
+#[inline(always)]
+pub(crate) fn decays<const N: usize>(t: [f64; N]) -> [f64; N] {
+    let far = t.map(|t| t > 708.0);
+    let [mut shifted, mut r] = [[0.0; N]; 2];
+    for i in 0..N {
+        let t = if far[i] { 0.0 } else { -t[i] };
+        shifted[i] = t * std::f64::consts::LOG2_E + SHIFT;
+        let k = shifted[i] - SHIFT;
+        r[i] = (t - k * LN_2_HIGH) - k * LN_2_LOW;
+    }
     // |r| <= 0.35: the first term left out is below 2e-16.
-    let mut sum = 1.0 / 479_001_600.0;
+    let mut sum = [1.0 / 479_001_600.0; N];
     for inverse in [
         1.0 / 39_916_800.0,
         1.0 / 3_628_800.0,
@@ -31,10 +40,15 @@ pub(crate) fn decay(t: f64) -> f64 {
         1.0,
         1.0,
     ] {
-        sum = sum * r + inverse;
+        for i in 0..N {
+            sum[i] = sum[i] * r[i] + inverse;
+        }
     }
-    let power = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
-    if far { 0.0 } else { sum * power }
+    for i in 0..N {
+        let power = f64::from_bits(shifted[i].to_bits().wrapping_add(1023) << 52);
+        sum[i] = if far[i] { 0.0 } else { sum[i] * power };
+    }
+    sum
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use undertone_real::Real;
 
 use crate::dataset::Target;
-use crate::exponential::decay;
+use crate::exponential::{decay, decays};
 
 mod shares;
 
@@ -164,12 +164,21 @@ fn logistic(margin: f64) -> (f64, f64) {
     (libm::log1p(e) + if margin < 0.0 { -margin } else { 0.0 }, logistic_slope(margin))
 }
 
-/// Written so that small probabilities keep their digits.
 #[inline(always)]
 pub(crate) fn logistic_slope(margin: f64) -> f64 {
-    let e = decay(margin.abs());
-    let numerator = if margin < 0.0 { 1.0 } else { e };
-    -numerator / (1.0 + e)
+    logistic_slopes([margin])[0]
+}
+
+/// Written so that small probabilities keep their digits.
+#[inline(always)]
+pub(crate) fn logistic_slopes<const N: usize>(margins: [f64; N]) -> [f64; N] {
+    let mut slopes = decays(margins.map(f64::abs));
+    for (slope, margin) in slopes.iter_mut().zip(margins) {
+        let e = *slope;
+        let numerator = if margin < 0.0 { 1.0 } else { e };
+        *slope = -numerator / (1.0 + e);
+    }
+    slopes
 }
 
 fn logistic_curvature(margin: f64) -> f64 {

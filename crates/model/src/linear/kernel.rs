@@ -1,26 +1,23 @@
 //! One pass over dense rows: score, coefficient, sum.
 //!
-//! A row is read twice while it is near: for its score, and for the sum. Sums of a row have
-//! [`LANES`] partial sums on every machine, and products are fused with their sums, so that bits do
-//! not depend on the width of vectors. Norms are those of the data set.
+//! A row is read twice while it is near: for its score, and for the sum. Norms are those of the
+//! data set.
 
+use pulp::Simd;
+use undertone_matrix::rows::{LANES, Multiples, Point, fill_up};
 use undertone_real::Real;
 
 use super::{Linear, exchange_entry};
 use crate::clip::coefficients;
-use crate::loss::{Loss, hinge, logistic_slope};
+use crate::loss::{Loss, hinge, logistic_slopes};
 use crate::objective::{At, Batch, Clipped};
 use crate::row::Row;
 use crate::table::Table;
 
-/// Partial sums of a row.
-const LANES: usize = 16;
+/// Records whose coefficients are computed together.
+pub(super) const BLOCK: usize = 16;
 
-/// Records whose coefficients are computed together: as many as lanes, so that sums over lanes fill
-/// the lanes again.
-pub(super) const BLOCK: usize = LANES;
-
-/// Rows that are added to the sum together.
+/// Records at the end of a batch that are computed together, and rows whose scores are.
 const GROUP: usize = 4;
 
 /// Adds the clipped gradients to `out`, which is zero.
@@ -35,9 +32,9 @@ pub(super) fn sum<R: Real>(
     table: Option<&mut Table<R>>,
     out: &mut [R],
 ) -> Clipped {
-    let tail = Tail::new(&x[..model.width]);
     let (clipped, norms) = (Clipped::default(), batch.data().squared_norms());
-    let sum = Sum { model, x, batch, values, norms, targets, clip, table, out, tail, clipped };
+    let (out, intercept) = out.split_at_mut(model.width);
+    let sum = Sum { model, x, batch, values, norms, targets, clip, table, out, intercept, clipped };
     pulp::Arch::new().dispatch(sum)
 }
 
@@ -51,7 +48,8 @@ struct Sum<'a, R> {
     clip: f64,
     table: Option<&'a mut Table<R>>,
     out: &'a mut [R],
-    tail: Tail<R>,
+    /// Of the sum: one number or none.
+    intercept: &'a mut [R],
     clipped: Clipped,
 }
 
@@ -59,19 +57,21 @@ impl<R: Real> pulp::WithSimd for Sum<'_, R> {
     type Output = Clipped;
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(mut self, _: S) -> Clipped {
+    fn with_simd<S: Simd>(mut self, simd: S) -> Clipped {
+        let point = &Point::new(&self.x[..self.model.width]);
+        let mut out = Multiples::new(std::mem::take(&mut self.out));
         let whole = self.batch.len() / BLOCK * BLOCK;
         for first in (0..whole).step_by(BLOCK) {
-            self.block::<BLOCK>(first, BLOCK);
+            self.block::<S, BLOCK>(simd, first, BLOCK, point, &mut out);
         }
         for first in (whole..self.batch.len()).step_by(GROUP) {
             match self.batch.len() - first {
                 // Many nodes learn from one record at a time.
-                1 => self.block::<1>(first, 1),
-                rest => self.block::<GROUP>(first, rest.min(GROUP)),
+                1 => self.block::<S, 1>(simd, first, 1, point, &mut out),
+                rest => self.block::<S, GROUP>(simd, first, rest.min(GROUP), point, &mut out),
             }
         }
-        self.tail.write(&mut self.out[..self.model.width]);
+        out.finish();
         self.clipped
     }
 }
@@ -79,28 +79,38 @@ impl<R: Real> pulp::WithSimd for Sum<'_, R> {
 impl<R: Real> Sum<'_, R> {
     /// The first `count` of `N` records: a block, or a group if there are not as many, or one.
     #[inline(always)]
-    fn block<const N: usize>(&mut self, first: usize, count: usize) {
+    fn block<S: Simd, const N: usize>(
+        &mut self,
+        simd: S,
+        first: usize,
+        count: usize,
+        point: &Point<'_, R>,
+        out: &mut Multiples<'_, R>,
+    ) {
         let width = self.model.width;
         let mut rows: [&[R]; N] = [&[]; N];
-        let [mut scores, mut norms, mut signs] = [[0.0; N]; 3];
-        let offset = self.model.offset(self.x);
-        let x = &self.x[..width];
-        let mut dots = [[R::ZERO; LANES]; N];
-        for (i, row) in rows.iter_mut().enumerate() {
+        let (mut records, mut signs, mut norms) = ([0; N], [R::ZERO; N], [0.0; N]);
+        for i in 0..N {
             // Beyond the batch its last record stands in, and is not used.
-            let record = self.batch.record(first + i.min(count - 1));
-            *row = &self.values[record * width..][..width];
-            signs[i] = self.targets[record].to_f64();
-            norms[i] = self.model.with_one(self.norms[record]);
+            let record = self.batch.record(first + if N == BLOCK { i } else { i.min(count - 1) });
+            rows[i] = &self.values[record * width..][..width];
+            (records[i], signs[i], norms[i]) = (record, self.targets[record], self.norms[record]);
         }
+        let norms = norms.map(|norm| self.model.with_one(norm));
+        let filled;
+        if width < LANES {
+            filled = rows.map(fill_up);
+            rows = filled.each_ref().map(|row| &row[..]);
+        }
+        let mut dots = [R::ZERO; N];
         if N == 1 {
-            dots[0] = partial_dot(rows[0], x, &self.tail);
+            dots[0] = point.dots(simd, &[rows[0]])[0];
         }
-        let (groups, _) = rows.as_chunks::<GROUP>();
-        for (dots, rows) in dots.as_chunks_mut::<GROUP>().0.iter_mut().zip(groups) {
-            *dots = partial_dots(rows, x, &self.tail);
+        for (dots, rows) in dots.as_chunks_mut::<GROUP>().0.iter_mut().zip(rows.as_chunks().0) {
+            *dots = point.dots(simd, rows);
         }
-        let dots = tree_sums(&dots);
+        let offset = self.model.offset(self.x);
+        let mut scores = [0.0; N];
         let mut finite = true;
         for i in 0..N {
             scores[i] = dots[i].to_f64() + offset;
@@ -108,44 +118,51 @@ impl<R: Real> Sum<'_, R> {
         }
         if !finite {
             for i in (0..count).filter(|i| !dots[*i].is_finite()) {
-                scores[i] = precisely(rows[i], x) + offset;
+                let row = &self.values[records[i] * width..][..width];
+                scores[i] = precisely(row, &self.x[..width]) + offset;
             }
         }
-        let slopes = slopes(self.model.loss, &scores, &signs);
+        let slopes = slopes(self.model.loss, &scores, &signs.map(R::to_f64));
         let mut cs = coefficients(slopes, norms, self.clip, count, &mut self.clipped);
         if let Some(table) = &mut self.table {
             for i in 0..count {
-                let record = self.batch.record(first + i);
-                cs[i] = exchange_entry(cs[i], norms[i], record, Some(table));
+                cs[i] = exchange_entry(cs[i], norms[i], records[i], Some(table));
             }
         }
-        if count == N && cs.iter().all(|c| *c != R::ZERO) {
-            return self.add(&rows, &cs);
+        let mut kept = count;
+        if count < N || cs.contains(&R::ZERO) {
+            // Records that contribute nothing are left out: zero times a row may be NaN.
+            kept = 0;
+            for i in 0..count {
+                (rows[kept], cs[kept]) = (rows[i], cs[i]);
+                kept += usize::from(cs[i] != R::ZERO);
+            }
         }
-        // Records that contribute nothing are left out: zero times a row may be NaN.
-        let mut kept = 0;
-        for i in 0..count {
-            (rows[kept], cs[kept]) = (rows[i], cs[i]);
-            kept += usize::from(cs[i] != R::ZERO);
+        let rest = add::<S, R, 8>(simd, (&rows[..kept], &cs[..kept]), out);
+        let rest = add::<S, R, 4>(simd, rest, out);
+        add::<S, R, 1>(simd, rest, out);
+        if let [intercept] = &mut *self.intercept {
+            cs[..kept].iter().for_each(|c| *intercept += *c);
         }
-        self.add(&rows[..kept], &cs[..kept]);
     }
+}
 
-    #[inline(always)]
-    fn add(&mut self, rows: &[&[R]], coefficients: &[R]) {
-        let (groups, left_rows) = rows.as_chunks::<GROUP>();
-        let (cs, left_cs) = coefficients.as_chunks::<GROUP>();
-        let (out, intercept) = self.out.split_at_mut(self.model.width);
-        for (rows, c) in groups.iter().zip(cs) {
-            add_four(*rows, *c, out, &mut self.tail);
-        }
-        for (row, c) in left_rows.iter().zip(left_cs) {
-            add_one(row, *c, out, &mut self.tail);
-        }
-        if let [intercept] = intercept {
-            coefficients.iter().for_each(|c| *intercept += *c);
-        }
+/// Rows, and what each is multiplied by.
+type Multiplied<'a, R> = (&'a [&'a [R]], &'a [R]);
+
+/// Adds the rows in groups of so many, and returns those that are left.
+#[inline(always)]
+fn add<'a, S: Simd, R: Real, const N: usize>(
+    simd: S,
+    (rows, by): Multiplied<'a, R>,
+    out: &mut Multiples<'_, R>,
+) -> Multiplied<'a, R> {
+    let ((rows, other_rows), (by, others)) = (rows.as_chunks::<N>(), by.as_chunks::<N>());
+    // `for_each` may call its closure, which then has no vectors of this machine.
+    for (rows, by) in rows.iter().zip(by) {
+        out.add(simd, rows, by);
     }
+    (other_rows, others)
 }
 
 /// The sums of [`At`] of one dense record each, at most a block of them, in the places of the
@@ -164,21 +181,27 @@ impl<R: Real> pulp::WithSimd for Sums<'_, '_, R> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { model, of, clip } = self;
         let mut rows: [&[R]; BLOCK] = [&[]; BLOCK];
         let [mut offsets, mut norms, mut signs] = [[0.0; BLOCK]; 3];
-        let mut dots = [[R::ZERO; LANES]; BLOCK];
+        let mut dots = [R::ZERO; BLOCK];
         for (i, At { point, batch }) in of.iter().enumerate() {
             let (record, data) = (batch.record(0), batch.data());
             let row = data.dense_row(record).expect("all records are dense");
             (signs[i], offsets[i]) = (model.targets(*batch)[record].to_f64(), model.offset(point));
             norms[i] = model.with_one(data.squared_norms()[record]);
             let x = &point[..model.width];
-            dots[i] = partial_dot(row, x, &Tail::new(x));
+            let filled;
+            let wide = if row.len() < LANES {
+                filled = fill_up(row);
+                &filled
+            } else {
+                row
+            };
+            [dots[i]] = Point::new(x).dots(simd, &[wide]);
             rows[i] = row;
         }
-        let dots = tree_sums(&dots);
         let mut scores = [0.0; BLOCK];
         for i in 0..BLOCK {
             scores[i] = dots[i].to_f64() + offsets[i];
@@ -234,9 +257,8 @@ fn slopes<R: Real, const N: usize>(loss: Loss, scores: &[f64; N], signs: &[f64; 
     let mut slopes = [0.0; N];
     match loss {
         Loss::Logistic => {
-            for i in 0..N {
-                slopes[i] = signs[i] * logistic_slope(signs[i] * scores[i]);
-            }
+            slopes = logistic_slopes(std::array::from_fn(|i| signs[i] * scores[i]));
+            slopes.iter_mut().zip(signs).for_each(|(slope, sign)| *slope *= sign);
         }
         Loss::SmoothedHinge { width } => {
             for i in 0..N {
@@ -253,137 +275,11 @@ fn slopes<R: Real, const N: usize>(loss: Loss, scores: &[f64; N], signs: &[f64; 
     slopes.map(R::from_f64)
 }
 
-/// Partial sums of the products of some rows with `x`. Some, so that more reads are under way at
-/// once.
-#[inline(always)]
-fn partial_dots<R: Real>(rows: &[&[R]; GROUP], x: &[R], tail: &Tail<R>) -> [[R; LANES]; GROUP] {
-    let mut dots = [[R::ZERO; LANES]; GROUP];
-    let xs = x.as_chunks::<LANES>().0;
-    let [a, b, c, d] = rows.map(|row| row.as_chunks::<LANES>().0);
-    for ((((x, a), b), c), d) in xs.iter().zip(a).zip(b).zip(c).zip(d) {
-        for l in 0..LANES {
-            dots[0][l] = a[l].mul_add(x[l], dots[0][l]);
-            dots[1][l] = b[l].mul_add(x[l], dots[1][l]);
-            dots[2][l] = c[l].mul_add(x[l], dots[2][l]);
-            dots[3][l] = d[l].mul_add(x[l], dots[3][l]);
-        }
-    }
-    if tail.count > 0 {
-        for (dots, row) in dots.iter_mut().zip(rows) {
-            let row = window(row);
-            for l in 0..LANES {
-                dots[l] = row[l].mul_add(tail.x[l], dots[l]);
-            }
-        }
-    }
-    dots
-}
-
-/// The same of one row.
-#[inline(always)]
-fn partial_dot<R: Real>(row: &[R], x: &[R], tail: &Tail<R>) -> [R; LANES] {
-    let mut dot = [R::ZERO; LANES];
-    for (x, row) in x.as_chunks::<LANES>().0.iter().zip(row.as_chunks::<LANES>().0) {
-        for l in 0..LANES {
-            dot[l] = row[l].mul_add(x[l], dot[l]);
-        }
-    }
-    if tail.count > 0 {
-        let row = window(row);
-        for l in 0..LANES {
-            dot[l] = row[l].mul_add(tail.x[l], dot[l]);
-        }
-    }
-    dot
-}
-
 /// In double precision, where single precision overflows.
 #[cold]
 #[inline(never)]
 fn precisely<R: Real>(row: &[R], x: &[R]) -> f64 {
     Row::Dense(row).dot(x)
-}
-
-/// `out += c0 r0 + c1 r1 + c2 r2 + c3 r3`, one after the other.
-#[inline(always)]
-fn add_four<R: Real>(rows: [&[R]; GROUP], c: [R; GROUP], out: &mut [R], tail: &mut Tail<R>) {
-    let whole = out.len() - tail.count;
-    let [r0, r1, r2, r3] = rows.map(|row| &row[..whole]);
-    add_each([r0, r1, r2, r3], c, &mut out[..whole]);
-    if tail.count > 0 {
-        let [r0, r1, r2, r3] = rows.map(window);
-        add_each([&r0, &r1, &r2, &r3], c, &mut tail.sum);
-    }
-}
-
-#[inline(always)]
-fn add_each<R: Real>([r0, r1, r2, r3]: [&[R]; GROUP], c: [R; GROUP], out: &mut [R]) {
-    for ((((out, r0), r1), r2), r3) in out.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
-        let sum = r1.mul_add(c[1], r0.mul_add(c[0], *out));
-        *out = r3.mul_add(c[3], r2.mul_add(c[2], sum));
-    }
-}
-
-/// `out += c row`.
-#[inline(always)]
-fn add_one<R: Real>(row: &[R], c: R, out: &mut [R], tail: &mut Tail<R>) {
-    let whole = out.len() - tail.count;
-    for (out, v) in out[..whole].iter_mut().zip(row) {
-        *out = v.mul_add(c, *out);
-    }
-    if tail.count > 0 {
-        tail.sum.iter_mut().zip(window(row)).for_each(|(sum, v)| *sum = v.mul_add(c, *sum));
-    }
-}
-
-/// The last numbers of a row that do not fill all lanes. They are read together with those before
-/// them, as a window of the last [`LANES`] numbers.
-struct Tail<R> {
-    count: usize,
-    /// Zero where a number of the window was read before.
-    x: [R; LANES],
-    /// Of the window: what was read before is summed as well, and not used.
-    sum: [R; LANES],
-}
-
-impl<R: Real> Tail<R> {
-    #[inline(always)]
-    fn new(x: &[R]) -> Self {
-        let count = x.len() % LANES;
-        let mut window = window(x);
-        // Numbers are chosen and not copied: so few would take a function that copies any number.
-        for (l, x) in window.iter_mut().enumerate() {
-            *x = if l + count < LANES { R::ZERO } else { *x };
-        }
-        Self { count, x: window, sum: [R::ZERO; LANES] }
-    }
-
-    fn write(&self, out: &mut [R]) {
-        let first = out.len() - self.count;
-        out[first..].copy_from_slice(&self.sum[LANES - self.count..]);
-    }
-}
-
-#[inline(always)]
-fn window<R: Real>(row: &[R]) -> [R; LANES] {
-    if let Some(window) = row.last_chunk::<LANES>() {
-        return *window;
-    }
-    let mut window = [R::ZERO; LANES];
-    window[LANES - row.len()..].copy_from_slice(row);
-    window
-}
-
-/// The sum over the lanes of each row, as a tree: the upper half is added to the lower one.
-#[inline(always)]
-fn tree_sums<R: Real, const N: usize>(rows: &[[R; LANES]; N]) -> [R; N] {
-    let mut fours = [[R::ZERO; 4]; N];
-    for (four, row) in fours.iter_mut().zip(rows) {
-        for l in 0..4 {
-            four[l] = (row[l] + row[l + 8]) + (row[l + 4] + row[l + 12]);
-        }
-    }
-    fours.map(|[a, b, c, d]| (a + c) + (b + d))
 }
 
 #[cfg(test)]
@@ -406,8 +302,8 @@ mod tests {
                 let (x, batch, targets) = (&laws::point(model, 3), Batch::all(&data), &*targets);
                 let [mut vectors, mut scalars] = [(); 2].map(|()| vec![R::ZERO; width + 1]);
                 let clipped = sum(model, x, batch, values, targets, 0.7, None, &mut vectors);
-                let (clip, table, out) = (0.7, None, &mut *scalars);
-                let (tail, none) = (Tail::new(&x[..width]), Clipped::default());
+                let (clip, table, clipped_before) = (0.7, None, Clipped::default());
+                let (out, intercept) = scalars.split_at_mut(width);
                 let norms = batch.data().squared_norms();
                 let plain = Sum {
                     model,
@@ -419,8 +315,8 @@ mod tests {
                     clip,
                     table,
                     out,
-                    tail,
-                    clipped: none,
+                    intercept,
+                    clipped: clipped_before,
                 };
                 assert_eq!(clipped, plain.with_simd(pulp::Scalar::new()));
                 assert!(vectors == scalars, "{width}");
