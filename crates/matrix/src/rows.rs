@@ -20,7 +20,7 @@ pub fn fill_up<R: Real>(row: &[R]) -> [R; LANES] {
     piece
 }
 
-/// What rows are multiplied by.
+/// What a row is multiplied by.
 #[derive(Clone, Copy, Debug)]
 pub struct Point<'a, R> {
     pieces: &'a [[R; LANES]],
@@ -39,38 +39,50 @@ impl<'a, R: Real> Point<'a, R> {
         let some = !rest.is_empty();
         Self { pieces, rest: some.then(|| std::array::from_fn(choose)) }
     }
+}
 
-    /// The products with some rows as wide as the point; those narrower than a piece are filled up.
-    /// With some at once more reads are under way.
-    #[inline(always)]
-    pub fn dots<S: Simd, const N: usize>(&self, simd: S, rows: &[&[R]; N]) -> [R; N] {
-        let mut dots = [R::ZERO; N];
-        match R::slice_mut(&mut dots) {
-            SliceMut::F32(dots) => self.dots_to::<S, f32, N>(simd, rows, dots),
-            SliceMut::F64(dots) => self.dots_to::<S, f64, N>(simd, rows, dots),
-        }
-        dots
+/// The product of each row with its point, all of one width; rows narrower than a piece are filled
+/// up. With several at once more reads are under way, and the ends of their sums share vectors.
+#[inline(always)]
+pub fn dots<S: Simd, R: Real, const N: usize>(
+    simd: S,
+    points: [&Point<'_, R>; N],
+    rows: &[&[R]; N],
+) -> [R; N] {
+    let mut dots = [R::ZERO; N];
+    match R::slice_mut(&mut dots) {
+        SliceMut::F32(dots) => dots_to::<S, f32, R, N>(simd, points, rows, dots),
+        SliceMut::F64(dots) => dots_to::<S, f64, R, N>(simd, points, rows, dots),
     }
+    dots
+}
 
-    #[inline(always)]
-    fn dots_to<S: Simd, L: Lane, const N: usize>(&self, simd: S, rows: &[&[R]; N], out: &mut [L]) {
-        let mut dots = [Piece::splat(simd, L::default()); N];
-        let mut add = |x: &[R; LANES], pieces: [&[R; LANES]; N]| {
-            let x = Piece::load(simd, x);
-            for i in 0..N {
-                dots[i].add_product(simd, Piece::load(simd, pieces[i]), x);
-            }
-        };
-        let pieces = rows.map(|row| &row.as_chunks().0[..self.pieces.len()]);
-        for (k, x) in self.pieces.iter().enumerate() {
-            add(x, pieces.map(|row| &row[k]));
-        }
-        if let Some(rest) = &self.rest {
-            add(rest, rows.map(last));
-        }
+#[inline(always)]
+fn dots_to<S: Simd, L: Lane, R: Real, const N: usize>(
+    simd: S,
+    points: [&Point<'_, R>; N],
+    rows: &[&[R]; N],
+    out: &mut [L],
+) {
+    let mut dots = [Piece::splat(simd, L::default()); N];
+    let mut add = |i: usize, x: &[R; LANES], row: &[R; LANES]| {
+        dots[i].add_product(simd, Piece::load(simd, row), Piece::load(simd, x));
+    };
+    let count = points[0].pieces.len();
+    let (xs, pieces) =
+        (points.map(|point| &point.pieces[..count]), rows.map(|row| &row.as_chunks().0[..count]));
+    for k in 0..count {
         for i in 0..N {
-            out[i] = dots[i].sum(simd);
+            add(i, &xs[i][k], &pieces[i][k]);
         }
+    }
+    for i in 0..N {
+        if let Some(rest) = &points[i].rest {
+            add(i, rest, last(rows[i]));
+        }
+    }
+    for i in 0..N {
+        out[i] = dots[i].sum(simd);
     }
 }
 
@@ -219,7 +231,7 @@ mod tests {
             let mut sum = Multiples::new(self.sum);
             sum.add(simd, &self.rows, &self.by);
             sum.finish();
-            Point::new(self.x).dots(simd, &self.rows)
+            dots(simd, [&Point::new(self.x); N], &self.rows)
         }
     }
 
@@ -278,6 +290,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "a narrow row was filled up")]
     fn narrow_rows_are_refused() {
-        Point::new(&[1.0, 2.0]).dots(pulp::Scalar::new(), &[&[1.0, 2.0]]);
+        dots(pulp::Scalar::new(), [&Point::new(&[1.0, 2.0])], &[&[1.0, 2.0]]);
     }
 }

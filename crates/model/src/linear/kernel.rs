@@ -4,7 +4,7 @@
 //! data set.
 
 use pulp::Simd;
-use undertone_matrix::rows::{LANES, Multiples, Point, fill_up};
+use undertone_matrix::rows::{LANES, Multiples, Point, dots, fill_up};
 use undertone_real::Real;
 
 use super::{Linear, exchange_entry};
@@ -102,22 +102,22 @@ impl<R: Real> Sum<'_, R> {
             filled = rows.map(fill_up);
             rows = filled.each_ref().map(|row| &row[..]);
         }
-        let mut dots = [R::ZERO; N];
+        let mut products = [R::ZERO; N];
         if N == 1 {
-            dots[0] = point.dots(simd, &[rows[0]])[0];
+            [products[0]] = dots(simd, [point], &[rows[0]]);
         }
-        for (dots, rows) in dots.as_chunks_mut::<GROUP>().0.iter_mut().zip(rows.as_chunks().0) {
-            *dots = point.dots(simd, rows);
+        for (products, rows) in products.as_chunks_mut().0.iter_mut().zip(rows.as_chunks().0) {
+            *products = dots(simd, [point; GROUP], rows);
         }
         let offset = self.model.offset(self.x);
         let mut scores = [0.0; N];
         let mut finite = true;
         for i in 0..N {
-            scores[i] = dots[i].to_f64() + offset;
+            scores[i] = products[i].to_f64() + offset;
             finite &= scores[i].is_finite();
         }
         if !finite {
-            for i in (0..count).filter(|i| !dots[*i].is_finite()) {
+            for i in (0..count).filter(|i| !products[*i].is_finite()) {
                 let row = &self.values[records[i] * width..][..width];
                 scores[i] = precisely(row, &self.x[..width]) + offset;
             }
@@ -185,29 +185,32 @@ impl<R: Real> pulp::WithSimd for Sums<'_, '_, R> {
         let Self { model, of, clip } = self;
         let mut rows: [&[R]; BLOCK] = [&[]; BLOCK];
         let [mut offsets, mut norms, mut signs] = [[0.0; BLOCK]; 3];
-        let mut dots = [R::ZERO; BLOCK];
         for (i, At { point, batch }) in of.iter().enumerate() {
             let (record, data) = (batch.record(0), batch.data());
-            let row = data.dense_row(record).expect("all records are dense");
+            rows[i] = data.dense_row(record).expect("all records are dense");
             (signs[i], offsets[i]) = (model.targets(*batch)[record].to_f64(), model.offset(point));
             norms[i] = model.with_one(data.squared_norms()[record]);
-            let x = &point[..model.width];
+        }
+        let mut products = [R::ZERO; BLOCK];
+        for (group, products) in products.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
+            // Beyond the last it stands in, and is not used.
+            let which: [usize; GROUP] =
+                std::array::from_fn(|i| (GROUP * group + i).min(of.len() - 1));
+            let points = which.map(|i| Point::new(&of[i].point[..model.width]));
+            let mut rows = which.map(|i| rows[i]);
             let filled;
-            let wide = if row.len() < LANES {
-                filled = fill_up(row);
-                &filled
-            } else {
-                row
-            };
-            [dots[i]] = Point::new(x).dots(simd, &[wide]);
-            rows[i] = row;
+            if model.width < LANES {
+                filled = rows.map(fill_up);
+                rows = filled.each_ref().map(|row| &row[..]);
+            }
+            *products = dots(simd, points.each_ref(), &rows);
         }
         let mut scores = [0.0; BLOCK];
         for i in 0..BLOCK {
-            scores[i] = dots[i].to_f64() + offsets[i];
+            scores[i] = products[i].to_f64() + offsets[i];
         }
-        if dots.iter().any(|dot| !dot.is_finite()) {
-            for i in (0..of.len()).filter(|i| !dots[*i].is_finite()) {
+        if products.iter().any(|product| !product.is_finite()) {
+            for i in (0..of.len()).filter(|i| !products[*i].is_finite()) {
                 scores[i] = precisely(rows[i], &of[i].point[..model.width]) + offsets[i];
             }
         }
