@@ -215,12 +215,16 @@ impl<R: Real> Scratch<R> {
 
     /// How many threads so many multiplications are worth.
     pub(crate) fn threads_for(&self, multiplications: usize) -> usize {
-        self.threads.len().min(multiplications / WORTH_A_THREAD)
+        worth(self.threads.len(), multiplications)
     }
 }
 
-/// Multiplications that take far longer than to wake a thread up.
-pub(crate) const WORTH_A_THREAD: usize = 1 << 20;
+/// How many of so many threads so many multiplications are worth.
+pub(crate) fn worth(threads: usize, multiplications: usize) -> usize {
+    /// Multiplications that take far longer than to wake a thread up.
+    const WORTH_A_THREAD: usize = 1 << 20;
+    threads.min(multiplications / WORTH_A_THREAD)
+}
 
 /// What a gradient is multiplied by so that its norm is at most `clip`, given an upper bound of the
 /// square of its norm; `None` if that is not finite. Rounds down.

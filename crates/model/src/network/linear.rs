@@ -7,7 +7,7 @@ use undertone_real::Real;
 
 use super::patches::Patches;
 use super::plan::MOST_RECORDS;
-use crate::objective::{Scratch, WORTH_A_THREAD};
+use crate::objective::{Scratch, worth};
 
 /// Numbers that squares may take at a time: they should stay in the cache between their writing
 /// and their use.
@@ -238,7 +238,7 @@ impl Linear {
         add: bool,
         packing: &mut Packing<R>,
     ) {
-        let n_threads = threads.len().min(rows.rows() * self.weights() / WORTH_A_THREAD);
+        let n_threads = worth(threads.len(), rows.rows() * self.weights());
         if n_threads < 2 {
             return self.gradient_rows(rows, above, gradient, add, packing);
         }
