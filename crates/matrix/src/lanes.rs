@@ -46,8 +46,8 @@ pub(crate) trait Lane: Copy + Default + 'static {
 }
 
 macro_rules! lane {
-    ($number:ty, $kind:ident, $vector:ident, $splat:ident, $slice:ident, $slice_mut:ident, $load:ident,
-     $store:ident, $mul_add:ident, $add:ident) => {
+    ($number:ty, $kind:ident, $vector:ident, $splat:ident, $slice:ident, $slice_mut:ident,
+     $load:ident, $store:ident, $mul_add:ident, $add:ident) => {
         impl Lane for $number {
             type Vector<S: Simd> = S::$vector;
 
