@@ -192,10 +192,10 @@ impl<R: Real> pulp::WithSimd for Sums<'_, '_, R> {
             norms[i] = model.with_one(data.squared_norms()[record]);
         }
         let mut products = [R::ZERO; BLOCK];
-        for (group, products) in products.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
+        let groups = products.as_chunks_mut::<GROUP>().0.iter_mut();
+        for (first, products) in (0..of.len()).step_by(GROUP).zip(groups) {
             // Beyond the last it stands in, and is not used.
-            let which: [usize; GROUP] =
-                std::array::from_fn(|i| (GROUP * group + i).min(of.len() - 1));
+            let which: [usize; GROUP] = std::array::from_fn(|i| (first + i).min(of.len() - 1));
             let points = which.map(|i| Point::new(&of[i].point[..model.width]));
             let mut rows = which.map(|i| rows[i]);
             let filled;
