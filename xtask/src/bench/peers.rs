@@ -13,12 +13,20 @@ struct Peer {
     packages: &'static [&'static str],
     /// What must be importable afterwards.
     module: &'static str,
+    /// What it does better with, and does without if it cannot be had.
+    better_with: Option<&'static str>,
     /// Whether it also runs on all cores, with the number of threads in its names.
     parallel: bool,
 }
 
 const fn peer(name: &'static str, packages: &'static [&'static str], module: &'static str) -> Peer {
-    Peer { name, packages, module, parallel: false }
+    Peer { name, packages, module, better_with: None, parallel: false }
+}
+
+/// numpy, and the same with the noise of MKL.
+const fn with_mkl_noise(name: &'static str) -> Peer {
+    let better_with = Some("mkl_random");
+    Peer { parallel: true, better_with, ..peer(name, &["numpy", "mkl_random"], "numpy") }
 }
 
 const PEERS: &[Peer] = &[
@@ -31,9 +39,9 @@ const PEERS: &[Peer] = &[
     peer("opendp", &["opendp==0.16.0"], "opendp"),
     peer("mkl_random", &["mkl_random"], "mkl_random"),
     peer("torch", &["torch"], "torch"),
-    Peer { parallel: true, ..peer("models_numpy", &["numpy", "mkl_random"], "numpy") },
+    with_mkl_noise("models_numpy"),
     Peer { parallel: true, ..peer("models_jax", &["jax"], "jax") },
-    Peer { parallel: true, ..peer("descent_numpy", &["numpy", "mkl_random"], "numpy") },
+    with_mkl_noise("descent_numpy"),
     Peer { parallel: true, ..peer("descent_torch", &["torch"], "torch") },
     Peer { parallel: true, ..peer("descent_jax", &["jax"], "jax") },
     peer("gossipy", &["gossipy-dfl==0.0.1", "torchvision", "torch"], "gossipy.simul"),
@@ -81,15 +89,20 @@ fn measure(
     peer: &Peer,
     quick: bool,
 ) -> Result<Vec<Record>, String> {
-    if !imports(python, peer.module) {
+    let missing = |module: &&str| !imports(python, module);
+    if [peer.module].iter().chain(&peer.better_with).any(missing) {
         eprintln!("==> pip install {}", peer.packages.join(" "));
-        let pip = Command::new(python)
+        // Whether it worked is seen by what can be imported then.
+        let _ = Command::new(python)
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
             .args(peer.packages)
             .stdin(Stdio::null())
             .status();
-        if !pip.is_ok_and(|status| status.success()) || !imports(python, peer.module) {
+        if !imports(python, peer.module) {
             return Err(format!("{} cannot be installed here", peer.packages.join(" ")));
+        }
+        if let Some(module) = peer.better_with.as_ref().filter(|module| missing(module)) {
+            eprintln!("==> {}: without {module}, which cannot be installed here", peer.name);
         }
     }
     eprintln!("==> {}", peer.name);

@@ -103,21 +103,41 @@ pub(crate) fn add_gaussian_to_all<'a, R: Real>(
 pub(super) struct BoxMuller;
 
 impl Kernel<f32> for BoxMuller {
+    /// In stages: a processor has only so many numbers under way, and while the long chain of
+    /// operations behind a radius waits for itself, none of the next could begin.
     #[inline(always)]
     fn apply(bits: &[[u32; SIDE]], scale: f32, mut emit: impl FnMut(usize, [f32; SIDE])) {
-        let (radius, angle) = bits.split_at(bits.len() / 2);
-        for (k, (radius, angle)) in radius.iter().zip(angle).enumerate() {
-            let (mut x, mut y) = ([0.0; SIDE], [0.0; SIDE]);
-            for i in 0..SIDE {
-                let r = scale * transform::radius_f32(radius[i]);
-                let (c, s) = transform::direction_f32(angle[i]);
-                (x[i], y[i]) = (r * c, r * s);
+        let half = bits.len() / 2;
+        let (radii, angles) = bits.split_at(half);
+        let (stages, rest) = radii.as_flattened().as_chunks::<STAGE>();
+        assert!(rest.is_empty(), "whole groups");
+        for (j, (radii, angles)) in stages.iter().zip(angles.chunks(STAGE / SIDE)).enumerate() {
+            // Exponents first, and then squares of radii.
+            let (mut parts, mut squares) = ([0.0; STAGE], [0.0; STAGE]);
+            for i in 0..STAGE {
+                (parts[i], squares[i]) = transform::parts_f32(radii[i]);
             }
-            emit(k, x);
-            emit(k + bits.len() / 2, y);
+            for i in 0..STAGE {
+                squares[i] = 2.0 * transform::exponential_of_f32(parts[i], squares[i]);
+            }
+            for (k, (squares, angles)) in squares.as_chunks().0.iter().zip(angles).enumerate() {
+                let (squares, mut x, mut y): (&[f32; SIDE], _, _) =
+                    (squares, [0.0; SIDE], [0.0; SIDE]);
+                for i in 0..SIDE {
+                    let r = scale * squares[i].sqrt();
+                    let (c, s) = transform::direction_f32(angles[i]);
+                    (x[i], y[i]) = (r * c, r * s);
+                }
+                let place = j * STAGE / SIDE + k;
+                emit(place, x);
+                emit(place + half, y);
+            }
         }
     }
 }
+
+/// Radii that are made at once: those of a group.
+const STAGE: usize = group::<f32>() / 2;
 
 impl Kernel<f64> for BoxMuller {
     #[inline(always)]

@@ -53,6 +53,13 @@ const COS_F64: [f64; 6] = [
 /// `-ln u`, u = (k + 1/2) / 2^31 with k the upper 31 bits.
 #[inline(always)]
 pub(super) fn exponential_f32(bits: u32) -> f32 {
+    let (t, exponent) = parts_f32(bits);
+    exponential_of_f32(t, exponent)
+}
+
+/// `t` and an exponent with u = (1 + t) 2^exponent, for [`exponential_of_f32`].
+#[inline(always)]
+pub(super) fn parts_f32(bits: u32) -> (f32, f32) {
     const UNIT: f32 = 1.0 / (1_u32 << 31) as f32;
     let k = (bits >> 1) as i32;
     let u = (k as f32).mul_add(UNIT, 0.5 * UNIT);
@@ -60,7 +67,12 @@ pub(super) fn exponential_f32(bits: u32) -> f32 {
     // Near one, u has lost the bits that tell 1 - u, and with them the shape of the density around
     // zero; the integer still has them.
     let from_one = ((i32::MAX - k) as f32).mul_add(-UNIT, -0.5 * UNIT);
-    let t = if exponent == 0.0 { from_one } else { mantissa - 1.0 };
+    (if exponent == 0.0 { from_one } else { mantissa - 1.0 }, exponent)
+}
+
+/// `-ln u` by the parts of u.
+#[inline(always)]
+pub(super) fn exponential_of_f32(t: f32, exponent: f32) -> f32 {
     // In pairs, not one after the other: what waits for the term before it waits three times, not
     // seven.
     let [a, b, c, d, e, f, g, h] = LN_F32;
@@ -69,12 +81,6 @@ pub(super) fn exponential_f32(bits: u32) -> f32 {
     let high = tt.mul_add(h.mul_add(t, g), f.mul_add(t, e));
     let ln = tt.mul_add((tt * tt).mul_add(high, low), t);
     exponent.mul_add(-(LN_2 as f32), -ln)
-}
-
-/// Box and Muller's radius, `sqrt(-2 ln u)`.
-#[inline(always)]
-pub(super) fn radius_f32(bits: u32) -> f32 {
-    (2.0 * exponential_f32(bits)).sqrt()
 }
 
 /// A point of the unit circle, by the quarter (2 bits) and the angle in it (30 bits).
@@ -163,12 +169,13 @@ mod tests {
     fn single_precision_is_accurate() {
         let grid = (0..=u32::MAX).step_by(997).chain((0..5000).flat_map(|i| [i, u32::MAX - i]));
         let (mut exponential, mut radius, mut direction) = (0.0_f64, 0.0_f64, 0.0_f64);
+        let radius_of = |bits| (2.0 * exponential_f32(bits)).sqrt();
         for bits in grid {
             let u = (f64::from(bits >> 1) + 0.5) / 2.0_f64.powi(31);
             let e = -libm::log(u);
             exponential = exponential.max((f64::from(exponential_f32(bits)) - e).abs() / e);
             let r = libm::sqrt(2.0 * e);
-            radius = radius.max((f64::from(radius_f32(bits)) - r).abs() / r);
+            radius = radius.max((f64::from(radius_of(bits)) - r).abs() / r);
             let angle = (f64::from((bits << 2) as i32) + 2.0) / 2.0_f64.powi(32) * FRAC_PI_2;
             let (c, s) = quarter(angle, bits >> 30);
             let (x, y) = direction_f32(bits);
@@ -177,7 +184,7 @@ mod tests {
         assert!(exponential < 3e-7, "{exponential:e}");
         assert!(radius < 2e-7, "{radius:e}");
         assert!(direction < 2e-7, "{direction:e}");
-        assert!(radius_f32(0) < 6.67 && radius_f32(0) > 6.66);
+        assert!(radius_of(0) < 6.67 && radius_of(0) > 6.66);
     }
 
     #[test]
