@@ -15,10 +15,11 @@ def main():
     y = np.asarray(numpy.eye(CLASSES, dtype=numpy.float32)[draw.integers(0, 10, (nodes, records))])
     every, behind = np.arange(nodes), np.asarray(shifts(nodes))
 
-    def factors(z, rows, targets):
-        h = jax.nn.sigmoid(np.einsum("ni,nih->nh", rows, z["w1"]) + z["b1"])
-        d2 = jax.nn.softmax(np.einsum("nh,nhc->nc", h, z["w2"]) + z["b2"]) - targets
-        d1 = np.einsum("nc,nhc->nh", d2, z["w2"]) * h * (1 - h)
+    def factors(z, share, rows, targets):
+        """At the point that is `share` of `z`, which is not written."""
+        h = jax.nn.sigmoid((np.einsum("ni,nih->nh", rows, z["w1"]) + z["b1"]) * share)
+        d2 = jax.nn.softmax((np.einsum("nh,nhc->nc", h, z["w2"]) + z["b2"]) * share) - targets
+        d1 = np.einsum("nc,nhc->nh", d2, z["w2"]) * share * h * (1 - h)
         squared = (np.sum(rows**2, 1) + 1) * np.sum(d1**2, 1)
         squared += (np.sum(h**2, 1) + 1) * np.sum(d2**2, 1)
         scale = np.minimum(1, CLIP * jax.lax.rsqrt(squared + 1e-12))[:, None]
@@ -33,14 +34,15 @@ def main():
         }
 
     def one(state, k):
-        points, mean, table, key = state
+        points, weights, mean, table, key = state
         key, choice, noise = jax.random.split(key, 3)
         chosen = jax.random.randint(choice, (nodes,), 0, records)
         rows = x[every, chosen]
         source = (every - behind[k % len(behind)]) % nodes
         # The state before it is mixed is carried, so that its noise is not drawn twice.
         points = jax.tree.map(lambda p: 0.5 * (p + p[source]), points)
-        new = factors(points, rows, y[every, chosen])
+        weights = 0.5 * (weights + weights[source])
+        new = factors(points, 1 / weights, rows, y[every, chosen])
         old = [part[every, chosen] for part in table]
         table = [part.at[every, chosen].set(to) for part, to in zip(table, new)]
         change = jax.tree.map(lambda a, b: a - b, gradient(rows, *new), gradient(rows, *old))
@@ -52,7 +54,7 @@ def main():
             for name, point in points.items()
         }
         mean = jax.tree.map(lambda m, c: m + c / records, mean, change)
-        return (points, mean, table, key), None
+        return (points, weights, mean, table, key), None
 
     points = {
         "w1": 0.05 * jax.random.normal(jax.random.PRNGKey(1), (nodes, INPUTS, HIDDEN)),
@@ -62,7 +64,7 @@ def main():
     }
     table = [np.zeros((nodes, records, size)) for size in (HIDDEN, HIDDEN, CLASSES)]
     zero = jax.tree.map(np.zeros_like, points)
-    state = [(points, zero, table, jax.random.PRNGKey(3))]
+    state = [(points, np.ones((nodes, 1)), zero, table, jax.random.PRNGKey(3))]
     scan = jax.jit(lambda s: jax.lax.scan(one, s, np.arange(count))[0], donate_argnums=0)
 
     def work():

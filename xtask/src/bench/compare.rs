@@ -1,7 +1,5 @@
 //! Our figure over the peer's, against the target we set ourselves.
 
-use std::fmt::Write;
-
 use super::record::Record;
 
 struct Target {
@@ -103,14 +101,19 @@ const TARGETS: &[Target] = &[
 /// An epsilon (or a noise) may be larger than the peer's by this part and still be as tight.
 const TIGHTNESS: f64 = 1e-8;
 
-/// One line a target, and one more for those that both ran on all cores.
+/// One line a target, and one more for those that both ran on all cores; then those that are
+/// missed.
 pub fn table(ours: &[Record], theirs: &[Record]) -> String {
     let mut out = String::from("\nours against peers (times as fast; result: ours, theirs)\n");
+    let mut missed = String::new();
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     for target in TARGETS {
         let mut tell = |ours_name: &str, peer: &str, line: String| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(out, "  {ours_name:<26} {peer:<40} {line}");
+            let line = format!("  {ours_name:<26} {peer:<40} {line}\n");
+            if line.contains(MISSED) {
+                missed.push_str(&line);
+            }
+            out.push_str(&line);
         };
         let found = (find(ours, target.ours), find(theirs, target.peer));
         tell(target.ours, target.peer, line(target, found.0, found.1));
@@ -121,8 +124,15 @@ pub fn table(ours: &[Record], theirs: &[Record]) -> String {
             tell(&name, &peer, line(target, Some(ours), Some(theirs)));
         }
     }
+    if !missed.is_empty() {
+        out.push_str("\nmissed\n");
+        out.push_str(&missed);
+    }
     out
 }
+
+/// The verdict on what is slower than it should be, or looser.
+const MISSED: &str = "below";
 
 /// The name of what ran on one core, if that is in it, for several.
 fn on(cores: usize, name: &str) -> Option<String> {
@@ -151,9 +161,9 @@ fn line(target: &Target, ours: Option<&Record>, theirs: Option<&Record>) -> Stri
     };
     let verdict = match target.at_least {
         None => "for information".into(),
-        Some(_) if looser => "below: looser than the peer".into(),
+        Some(_) if looser => format!("{MISSED}: looser than the peer"),
         Some(least) if ratio >= least => format!("PASS (target {least})"),
-        Some(least) => format!("below (target {least})"),
+        Some(least) => format!("{MISSED} (target {least})"),
     };
     let results = match (ours.result, theirs.result) {
         (Some(a), Some(b)) => format!("  {a:.6}, {b:.6}"),
@@ -200,6 +210,18 @@ mod tests {
         assert!(line(&TARGETS[0], Some(&one), None).contains("peer not measured"));
         assert!(verdict(&one, &record("samples/s", 1.0, None)).contains("units differ"));
         assert_eq!(table(&[], &[]).lines().count(), TARGETS.len() + 2);
+    }
+
+    #[test]
+    fn what_is_missed_is_listed_again_at_the_end() {
+        let named = |name: &str, value| Record { name: name.into(), ..record("s", value, None) };
+        let [first, second] = [&TARGETS[0], &TARGETS[1]];
+        let ours = [named(first.ours, 1.0), named(second.ours, 1.0)];
+        let theirs = [named(first.peer, 2.0), named(second.peer, 200.0)];
+        let table = table(&ours, &theirs);
+        let (_, missed) = table.split_once("\nmissed\n").unwrap();
+        assert_eq!(missed.lines().count(), 1);
+        assert!(missed.contains(first.peer) && missed.contains("2.00x"));
     }
 
     #[test]

@@ -148,12 +148,14 @@ fn add_all<'a, S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
             // The same lengths once more, where the compiler sees them.
             let chunks = rows.map(|row| &row.as_chunks::<CHUNK>().0[..depth / CHUNK]);
             for k in 0..depth / CHUNK {
-                for i in (0..CHUNK).step_by(64 / size_of::<L>()) {
-                    next.iter().for_each(|row| prefetch_index(row, k * CHUNK + i));
-                }
                 let chunk = chunks.map(|row| &row[k]);
                 for (i, right) in (0..CHUNK).zip(right.by_ref()) {
                     add(simd, chunk.map(|row| row[i]), right, sums);
+                }
+                // Only now: lines of rows may all have the same place in the first cache, and those
+                // that come would drive out those that are used.
+                for i in (0..CHUNK).step_by(64 / size_of::<L>()) {
+                    next.iter().for_each(|row| prefetch_index(row, k * CHUNK + i));
                 }
             }
             let rows = rows.map(|row| &row[depth / CHUNK * CHUNK..depth]);

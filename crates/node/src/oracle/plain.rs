@@ -76,6 +76,9 @@ impl<R: Real> Plain<R> {
             }
         }
         let batches = draw(oracles, &paid, &mut outcome);
+        let sensitivity = Sensitivity::contribution(self.clip);
+        let mechanism = GaussianMechanism { sensitivity, sigma: self.sigma };
+        let mut several = mechanism.several(self.clip, batches.len())?;
         // Those behind an error have no batch.
         let mut sums = ArrayVec::<_, TOGETHER>::new();
         for (Paid { idx, .. }, batch) in paid.iter().zip(&batches) {
@@ -86,12 +89,10 @@ impl<R: Real> Plain<R> {
         let Workspace { scratch, sum } = workspace;
         self.objective.clipped_sums(&mut sums, self.clip.get(), scratch, sum);
 
-        let sensitivity = Sensitivity::contribution(self.clip);
-        let mechanism = GaussianMechanism { sensitivity, sigma: self.sigma };
-        let mut several = mechanism.several(self.clip, sums.len())?;
+        let mut sums = sums.into_iter();
         let mut answered = ArrayVec::<_, TOGETHER>::new();
         for ((Paid { idx, round, receipt }, batch), At { point: sum, .. }) in
-            paid.into_iter().zip(&batches).zip(sums)
+            paid.into_iter().zip(&batches).zip(&mut sums)
         {
             // The objective clips every gradient.
             if let Err(error) = several.trust_each_clipped(sum, batch, receipt, &oracles[idx].key) {
@@ -100,6 +101,8 @@ impl<R: Real> Plain<R> {
             }
             answered.push((idx, round));
         }
+        // What was made behind an error is not freed as it is.
+        sums.for_each(|At { point: sum, .. }| several.discard(sum));
         let mut events = ArrayVec::<Arc<Event>, TOGETHER>::new();
         several.release(|released, event| {
             let (idx, _) = answered[events.len()];

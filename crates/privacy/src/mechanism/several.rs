@@ -78,6 +78,11 @@ impl<'a, R: Real> Several<'a, R> {
         Ok(())
     }
 
+    /// Overwrites a sum that is not to be released after all.
+    pub fn discard(&self, mut values: Vec<R>) {
+        erase(&mut values);
+    }
+
     #[inline]
     fn admit(&self, batch: &Batch, receipt: &Receipt) -> Result<(), ReleaseError> {
         let drawn = batch.mark();
