@@ -108,12 +108,12 @@ pub fn table(ours: &[Record], theirs: &[Record]) -> String {
     let mut missed = String::new();
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     for target in TARGETS {
-        let mut tell = |ours_name: &str, peer: &str, line: String| {
-            let line = format!("  {ours_name:<26} {peer:<40} {line}\n");
-            if line.contains(MISSED) {
-                missed.push_str(&line);
+        let mut tell = |ours_name: &str, peer: &str, line: Line| {
+            let text = format!("  {ours_name:<26} {peer:<40} {}\n", line.text);
+            if line.missed {
+                missed.push_str(&text);
             }
-            out.push_str(&line);
+            out.push_str(&text);
         };
         let found = (find(ours, target.ours), find(theirs, target.peer));
         tell(target.ours, target.peer, line(target, found.0, found.1));
@@ -131,8 +131,18 @@ pub fn table(ours: &[Record], theirs: &[Record]) -> String {
     out
 }
 
-/// The verdict on what is slower than it should be, or looser.
-const MISSED: &str = "below";
+/// What is said of a target.
+struct Line {
+    text: String,
+    /// Slower than it should be, or looser.
+    missed: bool,
+}
+
+impl Line {
+    fn unmeasured(text: impl Into<String>) -> Self {
+        Self { text: text.into(), missed: false }
+    }
+}
 
 /// The name of what ran on one core, if that is in it, for several.
 fn on(cores: usize, name: &str) -> Option<String> {
@@ -144,26 +154,27 @@ fn find<'a>(records: &'a [Record], name: &str) -> Option<&'a Record> {
     records.iter().find(|r| r.name == name)
 }
 
-fn line(target: &Target, ours: Option<&Record>, theirs: Option<&Record>) -> String {
+fn line(target: &Target, ours: Option<&Record>, theirs: Option<&Record>) -> Line {
     let (ours, theirs) = match (ours, theirs) {
         (Some(ours), Some(theirs)) => (ours, theirs),
-        (None, Some(_)) => return "no such benchmark of ours yet".into(),
-        (Some(_), None) => return "peer not measured".into(),
-        (None, None) => return "neither measured".into(),
+        (None, Some(_)) => return Line::unmeasured("no such benchmark of ours yet"),
+        (Some(_), None) => return Line::unmeasured("peer not measured"),
+        (None, None) => return Line::unmeasured("neither measured"),
     };
     if ours.is_cost() != theirs.is_cost() {
-        return format!("units differ: {} and {}", ours.unit, theirs.unit);
+        return Line::unmeasured(format!("units differ: {} and {}", ours.unit, theirs.unit));
     }
     let ratio = if ours.is_cost() { theirs.value / ours.value } else { ours.value / theirs.value };
     let looser = match (ours.result, theirs.result) {
         (Some(a), Some(b)) => a > b * (1.0 + TIGHTNESS),
         _ => false,
     };
+    let missed = target.at_least.is_some_and(|least| looser || ratio < least);
     let verdict = match target.at_least {
         None => "for information".into(),
-        Some(_) if looser => format!("{MISSED}: looser than the peer"),
+        Some(_) if looser => "below: looser than the peer".into(),
         Some(least) if ratio >= least => format!("PASS (target {least})"),
-        Some(least) => format!("{MISSED} (target {least})"),
+        Some(least) => format!("below (target {least})"),
     };
     let results = match (ours.result, theirs.result) {
         (Some(a), Some(b)) => format!("  {a:.6}, {b:.6}"),
@@ -171,7 +182,7 @@ fn line(target: &Target, ours: Option<&Record>, theirs: Option<&Record>) -> Stri
     };
     let note = theirs.note.as_ref().map_or(String::new(), |n| format!("  [{n}]"));
     let digits = if ratio < 10.0 { 2 } else { 0 };
-    format!("{ratio:>9.digits$}x  {verdict}{results}{note}")
+    Line { text: format!("{ratio:>9.digits$}x  {verdict}{results}{note}"), missed }
 }
 
 #[cfg(test)]
@@ -183,7 +194,7 @@ mod tests {
     }
 
     fn verdict(ours: &Record, theirs: &Record) -> String {
-        line(&target("a", "b", 20.0), Some(ours), Some(theirs))
+        line(&target("a", "b", 20.0), Some(ours), Some(theirs)).text
     }
 
     #[test]
@@ -206,8 +217,8 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         let one = record("s", 1.0, None);
-        assert!(line(&TARGETS[0], None, Some(&one)).contains("no such benchmark of ours"));
-        assert!(line(&TARGETS[0], Some(&one), None).contains("peer not measured"));
+        assert!(line(&TARGETS[0], None, Some(&one)).text.contains("no such benchmark of ours"));
+        assert!(line(&TARGETS[0], Some(&one), None).text.contains("peer not measured"));
         assert!(verdict(&one, &record("samples/s", 1.0, None)).contains("units differ"));
         assert_eq!(table(&[], &[]).lines().count(), TARGETS.len() + 2);
     }

@@ -153,7 +153,7 @@ fn add_all<'a, S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
                     add(simd, chunk.map(|row| row[i]), right, sums);
                 }
                 // Only now: lines of rows may all have the same place in the first cache, and those
-                // that come would drive out those that are used.
+                // that come may drive out those that are used.
                 for i in (0..CHUNK).step_by(64 / size_of::<L>()) {
                     next.iter().for_each(|row| prefetch_index(row, k * CHUNK + i));
                 }

@@ -104,7 +104,7 @@ pub(super) struct BoxMuller;
 
 impl Kernel<f32> for BoxMuller {
     /// In stages: a processor has only so many numbers under way, and while the long chain of
-    /// operations behind a radius waits for itself, none of the next could begin.
+    /// operations behind a radius waits for itself, few of the next could begin.
     #[inline(always)]
     fn apply(bits: &[[u32; SIDE]], scale: f32, mut emit: impl FnMut(usize, [f32; SIDE])) {
         let half = bits.len() / 2;
@@ -120,9 +120,9 @@ impl Kernel<f32> for BoxMuller {
             for i in 0..STAGE {
                 squares[i] = 2.0 * transform::exponential_of_f32(parts[i], squares[i]);
             }
-            for (k, (squares, angles)) in squares.as_chunks().0.iter().zip(angles).enumerate() {
-                let (squares, mut x, mut y): (&[f32; SIDE], _, _) =
-                    (squares, [0.0; SIDE], [0.0; SIDE]);
+            let squares = squares.as_chunks::<SIDE>().0;
+            for (k, (squares, angles)) in squares.iter().zip(angles).enumerate() {
+                let (mut x, mut y) = ([0.0; SIDE], [0.0; SIDE]);
                 for i in 0..SIDE {
                     let r = scale * squares[i].sqrt();
                     let (c, s) = transform::direction_f32(angles[i]);
