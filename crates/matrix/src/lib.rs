@@ -12,7 +12,6 @@
 
 #![deny(missing_docs)]
 
-mod lanes;
 mod product;
 pub mod rows;
 pub mod vector;

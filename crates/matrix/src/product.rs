@@ -1,9 +1,7 @@
 //! Products of matrices.
 
 use pulp::Simd;
-use undertone_real::{Real, Slice, SliceMut};
-
-use crate::lanes::Lane;
+use undertone_real::Real;
 
 mod kernel;
 mod mat;
@@ -113,31 +111,7 @@ fn product_on<R: Real>(
         }
         return;
     }
-    let packed = R::slice_mut(packing.memory());
-    let row = if let Start::Row(row) = start { row } else { &[] };
-    match (R::slice(a.data), R::slice(b.data), R::slice(row), R::slice_mut(out), packed) {
-        (
-            Slice::F32(left),
-            Slice::F32(right),
-            Slice::F32(row),
-            SliceMut::F32(out),
-            SliceMut::F32(packed),
-        ) => {
-            let (a, b, start) = (a.over(left), b.over(right), start.over(row));
-            arch.dispatch(Product { a, b, out, packed, start });
-        }
-        (
-            Slice::F64(left),
-            Slice::F64(right),
-            Slice::F64(row),
-            SliceMut::F64(out),
-            SliceMut::F64(packed),
-        ) => {
-            let (a, b, start) = (a.over(left), b.over(right), start.over(row));
-            arch.dispatch(Product { a, b, out, packed, start });
-        }
-        _ => unreachable!("all hold the same type"),
-    }
+    arch.dispatch(Product { a, b, out, packed: packing.memory(), start });
 }
 
 struct Product<'a, L> {
@@ -148,7 +122,7 @@ struct Product<'a, L> {
     start: Start<'a, L>,
 }
 
-impl<L: Lane> pulp::WithSimd for Product<'_, L> {
+impl<L: Real> pulp::WithSimd for Product<'_, L> {
     type Output = ();
 
     #[inline(always)]
@@ -195,7 +169,7 @@ struct Panels<'a, L> {
     packed: Option<&'a [L]>,
 }
 
-impl<'a, L: Lane> Panels<'a, L> {
+impl<'a, L: Real> Panels<'a, L> {
     /// As many inner indices from the first of `b` on as are taken together, for a product with so
     /// many rows.
     #[inline(always)]
@@ -240,7 +214,7 @@ struct Block<'a, L> {
     start: Start<'a, L>,
 }
 
-impl<L: Lane> Block<'_, L> {
+impl<L: Real> Block<'_, L> {
     #[inline(always)]
     fn add<S: Simd>(self, simd: S) {
         let Self { a, left, right, out, step, start } = self;
@@ -273,7 +247,7 @@ struct Panel<'a, S, L, const V: usize> {
     most: usize,
 }
 
-impl<S: Simd, L: Lane, const V: usize> pulp::NullaryFnOnce for Panel<'_, S, L, V> {
+impl<S: Simd, L: Real, const V: usize> pulp::NullaryFnOnce for Panel<'_, S, L, V> {
     type Output = ();
 
     #[inline(always)]
@@ -296,7 +270,7 @@ impl<S: Simd, L: Lane, const V: usize> pulp::NullaryFnOnce for Panel<'_, S, L, V
     }
 }
 
-impl<S: Simd, L: Lane, const V: usize> Panel<'_, S, L, V> {
+impl<S: Simd, L: Real, const V: usize> Panel<'_, S, L, V> {
     #[inline(always)]
     fn rows<const N: usize>(&mut self, row: usize) {
         let Self { a, left, right, .. } = *self;

@@ -5,9 +5,7 @@
 //! sums: the bits do not depend on the width of vectors.
 
 use pulp::Simd;
-use undertone_real::{Real, Slice, SliceMut};
-
-use crate::lanes::Lane;
+use undertone_real::Real;
 
 /// Partial sums of a row: as many numbers are a piece of it.
 pub const LANES: usize = 16;
@@ -49,22 +47,7 @@ pub fn dots<S: Simd, R: Real, const N: usize>(
     points: [&Point<'_, R>; N],
     rows: &[&[R]; N],
 ) -> [R; N] {
-    let mut dots = [R::ZERO; N];
-    match R::slice_mut(&mut dots) {
-        SliceMut::F32(dots) => dots_to::<S, f32, R, N>(simd, points, rows, dots),
-        SliceMut::F64(dots) => dots_to::<S, f64, R, N>(simd, points, rows, dots),
-    }
-    dots
-}
-
-#[inline(always)]
-fn dots_to<S: Simd, L: Lane, R: Real, const N: usize>(
-    simd: S,
-    points: [&Point<'_, R>; N],
-    rows: &[&[R]; N],
-    out: &mut [L],
-) {
-    let mut dots = [Piece::splat(simd, L::default()); N];
+    let mut dots = [Piece::splat(simd, R::ZERO); N];
     let mut add = |i: usize, x: &[R; LANES], row: &[R; LANES]| {
         dots[i].add_product(simd, Piece::load(simd, row), Piece::load(simd, x));
     };
@@ -81,9 +64,11 @@ fn dots_to<S: Simd, L: Lane, R: Real, const N: usize>(
             add(i, rest, last(rows[i]));
         }
     }
+    let mut sums = [R::ZERO; N];
     for i in 0..N {
-        out[i] = dots[i].sum(simd);
+        sums[i] = dots[i].sum(simd);
     }
+    sums
 }
 
 /// A sum of multiples of rows.
@@ -105,14 +90,6 @@ impl<'a, R: Real> Multiples<'a, R> {
     /// a piece are filled up.
     #[inline(always)]
     pub fn add<S: Simd, const N: usize>(&mut self, simd: S, rows: &[&[R]; N], by: &[R; N]) {
-        match R::slice(by) {
-            Slice::F32(by) => self.add_times(simd, rows, by),
-            Slice::F64(by) => self.add_times(simd, rows, by),
-        }
-    }
-
-    #[inline(always)]
-    fn add_times<S: Simd, L: Lane, const N: usize>(&mut self, simd: S, rows: &[&[R]; N], by: &[L]) {
         let by: [_; N] = std::array::from_fn(|i| Piece::splat(simd, by[i]));
         let add = |sum: &mut [R; LANES], pieces: [&[R; LANES]; N]| {
             let mut total = Piece::load(simd, sum);
@@ -146,64 +123,64 @@ fn last<R: Real>(row: &[R]) -> &[R; LANES] {
 }
 
 /// A piece of a row in vectors, of which the first are used: as many as hold [`LANES`] numbers.
-struct Piece<S: Simd, L: Lane>([L::Vector<S>; LANES]);
+struct Piece<S: Simd, R: Real>([R::Vector<S>; LANES]);
 
-impl<S: Simd, L: Lane> Clone for Piece<S, L> {
+impl<S: Simd, R: Real> Clone for Piece<S, R> {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<S: Simd, L: Lane> Copy for Piece<S, L> {}
+impl<S: Simd, R: Real> Copy for Piece<S, R> {}
 
-impl<S: Simd, L: Lane> Piece<S, L> {
+impl<S: Simd, R: Real> Piece<S, R> {
     #[inline(always)]
     fn vectors() -> usize {
-        LANES / L::lanes::<S>()
+        LANES / R::lanes::<S>()
     }
 
     #[inline(always)]
-    fn splat(simd: S, value: L) -> Self {
-        Self([L::splat(simd, value); LANES])
+    fn splat(simd: S, value: R) -> Self {
+        Self([R::splat(simd, value); LANES])
     }
 
     #[inline(always)]
-    fn load<R: Real>(simd: S, piece: &[R; LANES]) -> Self {
-        let (mut to, from) = (Self::splat(simd, L::default()), L::vectors::<S>(L::of(piece)));
+    fn load(simd: S, piece: &[R; LANES]) -> Self {
+        let (mut to, from) = (Self::splat(simd, R::ZERO), R::vectors::<S>(piece));
         to.0[..Self::vectors()].copy_from_slice(from);
         to
     }
 
     #[inline(always)]
-    fn store<R: Real>(self, piece: &mut [R; LANES]) {
-        let to = L::vectors_mut::<S>(L::of_mut(piece));
+    fn store(self, piece: &mut [R; LANES]) {
+        let to = R::vectors_mut::<S>(piece);
         to.copy_from_slice(&self.0[..Self::vectors()]);
     }
 
     #[inline(always)]
     fn add_product(&mut self, simd: S, a: Self, b: Self) {
         for w in 0..Self::vectors() {
-            self.0[w] = L::mul_add(simd, a.0[w], b.0[w], self.0[w]);
+            self.0[w] = R::mul_add_each(simd, a.0[w], b.0[w], self.0[w]);
         }
     }
 
     /// The sum over all lanes: the upper half is added to the lower one.
     #[inline(always)]
-    fn sum(mut self, simd: S) -> L {
+    fn sum(mut self, simd: S) -> R {
         let mut half = Self::vectors() / 2;
         while half > 0 {
             for w in 0..half {
-                self.0[w] = L::add(simd, self.0[w], self.0[w + half]);
+                self.0[w] = R::add_each(simd, self.0[w], self.0[w + half]);
             }
             half /= 2;
         }
-        let mut lanes = [L::default(); LANES];
-        L::vectors_mut::<S>(&mut lanes)[0] = self.0[0];
-        let mut half = L::lanes::<S>() / 2;
+        let mut lanes = [R::ZERO; LANES];
+        R::vectors_mut::<S>(&mut lanes)[0] = self.0[0];
+        let mut half = R::lanes::<S>() / 2;
         while half > 0 {
             for l in 0..half {
-                lanes[l] = L::plus(lanes[l], lanes[l + half]);
+                lanes[l] = lanes[l] + lanes[l + half];
             }
             half /= 2;
         }

@@ -10,8 +10,12 @@
 //! assert_eq!(norm(&[3.0_f32, 4.0]), 5.0);
 //! ```
 
+mod lanes;
+
 use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
+
+pub use self::lanes::Lanes;
 
 mod sealed {
     pub trait Sealed {}
@@ -35,8 +39,7 @@ mod sealed {
 /// stays_real(1_f64);
 /// ```
 pub trait Real:
-    sealed::Sealed
-    + Copy
+    Lanes
     + Debug
     + Display
     + Default
@@ -44,7 +47,6 @@ pub trait Real:
     + PartialOrd
     + Send
     + Sync
-    + 'static
     + Add<Output = Self>
     + Sub<Output = Self>
     + Mul<Output = Self>

@@ -3,7 +3,7 @@
 use prefetch_index::prefetch_index;
 use pulp::Simd;
 
-use crate::lanes::Lane;
+use undertone_real::Real;
 
 /// Inner indices of rows that are looked up together.
 const CHUNK: usize = 16;
@@ -63,21 +63,12 @@ impl<'a, L> Start<'a, L> {
     #[inline(always)]
     pub(super) fn at(self, column: usize, there: L) -> L
     where
-        L: Copy + Default,
+        L: Real,
     {
         match self {
-            Self::Zero => L::default(),
+            Self::Zero => L::ZERO,
             Self::Out => there,
             Self::Row(row) => row[column],
-        }
-    }
-
-    /// The same over a row whose type is known.
-    pub(super) fn over<M>(self, row: &[M]) -> Start<'_, M> {
-        match self {
-            Self::Zero => Start::Zero,
-            Self::Out => Start::Out,
-            Self::Row(_) => Start::Row(row),
         }
     }
 }
@@ -87,7 +78,7 @@ impl<'a, L> Start<'a, L> {
 /// Every element is a chain of fused multiplications and additions in the order of the inner
 /// index.
 #[inline(always)]
-pub(super) fn kernel<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
+pub(super) fn kernel<S: Simd, L: Real, const ROWS: usize, const VECTORS: usize>(
     simd: S,
     left: Left<'_, L, ROWS>,
     right: Right<'_, L>,
@@ -97,7 +88,7 @@ pub(super) fn kernel<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
     let lanes = L::lanes::<S>();
     // All but the last, which may be shorter.
     let full = out.width / lanes;
-    let mut sums = [[L::splat(simd, L::default()); VECTORS]; ROWS];
+    let mut sums = [[L::splat(simd, L::ZERO); VECTORS]; ROWS];
     if !matches!(out.start, Start::Zero) {
         for (row, sums) in sums.iter_mut().enumerate() {
             let data = match out.start {
@@ -136,7 +127,7 @@ pub(super) fn kernel<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
 
 /// `sums += left right`, one inner index after the other.
 #[inline(always)]
-fn add_all<'a, S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
+fn add_all<'a, S: Simd, L: Real, const ROWS: usize, const VECTORS: usize>(
     simd: S,
     left: Left<'_, L, ROWS>,
     mut right: impl ExactSizeIterator<Item = &'a [L::Vector<S>; VECTORS]>,
@@ -179,7 +170,7 @@ fn add_all<'a, S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
 }
 
 #[inline(always)]
-fn add<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
+fn add<S: Simd, L: Real, const ROWS: usize, const VECTORS: usize>(
     simd: S,
     left: [L; ROWS],
     right: &[L::Vector<S>; VECTORS],
@@ -188,7 +179,7 @@ fn add<S: Simd, L: Lane, const ROWS: usize, const VECTORS: usize>(
     for (sums, left) in sums.iter_mut().zip(left) {
         let left = L::splat(simd, left);
         for (sum, right) in sums.iter_mut().zip(right) {
-            *sum = L::mul_add(simd, left, *right, *sum);
+            *sum = L::mul_add_each(simd, left, *right, *sum);
         }
     }
 }

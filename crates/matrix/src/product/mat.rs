@@ -80,13 +80,4 @@ impl<'a, R> Mat<'a, R> {
         let line = self.lines.map_or(line, |lines| lines[line]);
         &self.data[line * self.step + place..]
     }
-
-    /// The same shape over data whose type is known.
-    pub(super) fn over<'b, L>(self, data: &'b [L]) -> Mat<'b, L>
-    where
-        Self: 'b,
-    {
-        let Self { rows, columns, step, transposed, lines, .. } = self;
-        Mat { data, rows, columns, step, transposed, lines }
-    }
 }

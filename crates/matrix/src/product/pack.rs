@@ -2,11 +2,11 @@
 
 use super::Mat;
 use super::tile::next_rows;
-use crate::lanes::Lane;
+use undertone_real::Real;
 
 /// Whole lines of a known width, again in registers.
 #[inline(always)]
-fn copy_lines<L: Lane, const N: usize>(b: Mat<'_, L>, packed: &mut [L]) {
+fn copy_lines<L: Real, const N: usize>(b: Mat<'_, L>, packed: &mut [L]) {
     let rows = packed.as_chunks_mut::<N>().0.iter_mut();
     for (row, line) in rows.zip(b.data.chunks(b.step)) {
         row.copy_from_slice(&line[..N]);
@@ -15,7 +15,7 @@ fn copy_lines<L: Lane, const N: usize>(b: Mat<'_, L>, packed: &mut [L]) {
 
 /// A right block as rows of `full` numbers, filled up with zeros.
 #[inline(always)]
-pub(super) fn pack<L: Lane>(b: Mat<'_, L>, full: usize, packed: &mut [L]) {
+pub(super) fn pack<L: Real>(b: Mat<'_, L>, full: usize, packed: &mut [L]) {
     let width = b.columns;
     if !b.transposed && width == full {
         match full {
@@ -29,12 +29,12 @@ pub(super) fn pack<L: Lane>(b: Mat<'_, L>, full: usize, packed: &mut [L]) {
     if !b.transposed {
         for (row, line) in packed.chunks_exact_mut(full).zip(b.data.chunks(b.step)) {
             row[..width].copy_from_slice(&line[..width]);
-            row[width..].fill(L::default());
+            row[width..].fill(L::ZERO);
         }
         return;
     }
     if width < full {
-        packed.fill(L::default());
+        packed.fill(L::ZERO);
     }
     let mut place = 0;
     while place < width {
@@ -48,7 +48,7 @@ pub(super) fn pack<L: Lane>(b: Mat<'_, L>, full: usize, packed: &mut [L]) {
 /// Some lines of a transposed block, as columns from a place on; how many they are. Four numbers of
 /// each at a time are turned in registers.
 #[inline(always)]
-fn turn<L: Lane, const N: usize>(
+fn turn<L: Real, const N: usize>(
     b: Mat<'_, L>,
     full: usize,
     place: usize,
@@ -72,7 +72,7 @@ fn turn<L: Lane, const N: usize>(
 /// A transposed left block as the tiles of at most so many rows that it is taken in: for every
 /// inner index the numbers of a tile's rows.
 #[inline(always)]
-pub(super) fn pack_left<'a, L: Lane>(a: Mat<'_, L>, most: usize, packed: &'a mut [L]) -> &'a [L] {
+pub(super) fn pack_left<'a, L: Real>(a: Mat<'_, L>, most: usize, packed: &'a mut [L]) -> &'a [L] {
     let mut row = 0;
     while row < a.rows {
         let rows = next_rows(a.rows - row, most);
@@ -91,7 +91,7 @@ pub(super) fn pack_left<'a, L: Lane>(a: Mat<'_, L>, most: usize, packed: &'a mut
 }
 
 #[inline(always)]
-fn copy_tile<L: Lane, const N: usize>(a: Mat<'_, L>, row: usize, tile: &mut [L]) {
+fn copy_tile<L: Real, const N: usize>(a: Mat<'_, L>, row: usize, tile: &mut [L]) {
     for (k, to) in tile.as_chunks_mut::<N>().0.iter_mut().enumerate() {
         to.copy_from_slice(&a.from(row, k)[..N]);
     }

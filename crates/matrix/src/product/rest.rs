@@ -5,7 +5,7 @@ use pulp::Simd;
 
 use super::kernel::Out;
 use super::{Mat, PACKED};
-use crate::lanes::Lane;
+use undertone_real::Real;
 
 /// Parts of a sum.
 const PARTS: usize = 16;
@@ -23,7 +23,7 @@ pub(super) fn columns<L>(a: Mat<'_, L>, b: Mat<'_, L>) -> usize {
 
 /// `out += a b` for a matrix `b` of few columns.
 #[inline(always)]
-pub(super) fn add<S: Simd, L: Lane>(
+pub(super) fn add<S: Simd, L: Real>(
     simd: S,
     a: Mat<'_, L>,
     b: Mat<'_, L>,
@@ -44,7 +44,7 @@ pub(super) fn add<S: Simd, L: Lane>(
 }
 
 #[inline(always)]
-fn add_columns<S: Simd, L: Lane, const N: usize>(
+fn add_columns<S: Simd, L: Real, const N: usize>(
     simd: S,
     a: Mat<'_, L>,
     b: Mat<'_, L>,
@@ -77,7 +77,7 @@ struct Chains<'a, S, L, const N: usize> {
     out: Out<'a, L>,
 }
 
-impl<S: Simd, L: Lane, const N: usize> pulp::NullaryFnOnce for Chains<'_, S, L, N> {
+impl<S: Simd, L: Real, const N: usize> pulp::NullaryFnOnce for Chains<'_, S, L, N> {
     type Output = ();
 
     #[inline(always)]
@@ -100,25 +100,25 @@ impl<S: Simd, L: Lane, const N: usize> pulp::NullaryFnOnce for Chains<'_, S, L, 
             for (c, b) in b.chunks_exact(a.columns).enumerate() {
                 let sum = &mut out.data[row * out.step + c];
                 let start = out.start.at(c, *sum);
-                let term = |sum, (k, b): (usize, &L)| L::fma(a.from(row, k)[0], *b, sum);
+                let term = |sum, (k, b): (usize, &L)| a.from(row, k)[0].mul_add(*b, sum);
                 *sum = b.iter().enumerate().fold(start, term);
             }
         }
     }
 }
 
-impl<S: Simd, L: Lane, const N: usize> Chains<'_, S, L, N> {
+impl<S: Simd, L: Real, const N: usize> Chains<'_, S, L, N> {
     #[inline(always)]
     fn rows<const V: usize>(&mut self, row: usize) {
         let Self { simd, a, b, out } = self;
         let (simd, depth, rows) = (*simd, a.columns, V * L::lanes::<S>());
-        let mut parts = [[L::default(); 8 * PARTS]; N];
+        let mut parts = [[L::ZERO; 8 * PARTS]; N];
         for (i, row) in (row..row + rows).enumerate() {
             for (c, parts) in parts.iter_mut().enumerate() {
                 parts[i] = out.start.at(c, out.data[row * out.step + c]);
             }
         }
-        let mut sums = [[L::splat(simd, L::default()); V]; N];
+        let mut sums = [[L::splat(simd, L::ZERO); V]; N];
         for (sums, parts) in sums.iter_mut().zip(&parts) {
             sums.copy_from_slice(&L::vectors::<S>(parts)[..V]);
         }
@@ -147,7 +147,7 @@ impl<S: Simd, L: Lane, const N: usize> Chains<'_, S, L, N> {
 }
 
 #[inline(always)]
-fn add_line<S: Simd, L: Lane, const N: usize, const V: usize>(
+fn add_line<S: Simd, L: Real, const N: usize, const V: usize>(
     simd: S,
     left: &[L],
     right: [L; N],
@@ -157,7 +157,7 @@ fn add_line<S: Simd, L: Lane, const N: usize, const V: usize>(
     for (sums, right) in sums.iter_mut().zip(right) {
         let right = L::splat(simd, right);
         for (sum, left) in sums.iter_mut().zip(left) {
-            *sum = L::mul_add(simd, *left, right, *sum);
+            *sum = L::mul_add_each(simd, *left, right, *sum);
         }
     }
 }
@@ -170,7 +170,7 @@ struct Dots<'a, S, L, const N: usize, const P: usize> {
     out: Out<'a, L>,
 }
 
-impl<S: Simd, L: Lane, const N: usize, const P: usize> pulp::NullaryFnOnce
+impl<S: Simd, L: Real, const N: usize, const P: usize> pulp::NullaryFnOnce
     for Dots<'_, S, L, N, P>
 {
     type Output = ();
@@ -198,14 +198,14 @@ impl<S: Simd, L: Lane, const N: usize, const P: usize> pulp::NullaryFnOnce
     }
 }
 
-impl<S: Simd, L: Lane, const N: usize, const P: usize> Dots<'_, S, L, N, P> {
+impl<S: Simd, L: Real, const N: usize, const P: usize> Dots<'_, S, L, N, P> {
     #[inline(always)]
     fn rows<const R: usize>(&mut self, row: usize) {
         let Self { simd, a, b, out } = self;
         let (simd, depth) = (*simd, a.columns);
         let left: [&[L]; R] = std::array::from_fn(|r| &a.from(row + r, 0)[..depth]);
         let right: [&[L]; N] = std::array::from_fn(|c| &b[c * depth..][..depth]);
-        let mut sums = [[[L::splat(simd, L::default()); P]; N]; R];
+        let mut sums = [[[L::splat(simd, L::ZERO); P]; N]; R];
         // The same lengths once more, where the compiler sees them.
         let n = depth / PARTS;
         let lefts = left.map(|row| &row.as_chunks::<PARTS>().0[..n]);
@@ -216,13 +216,13 @@ impl<S: Simd, L: Lane, const N: usize, const P: usize> Dots<'_, S, L, N, P> {
                 for (sums, right) in sums.iter_mut().zip(rights) {
                     let right = &L::vectors::<S>(&right[k])[..P];
                     for (sum, (left, right)) in sums.iter_mut().zip(left.iter().zip(right)) {
-                        *sum = L::mul_add(simd, *left, *right, *sum);
+                        *sum = L::mul_add_each(simd, *left, *right, *sum);
                     }
                 }
             }
         }
         // Simple enough that the sums above stay in registers.
-        let mut parts = [[[L::default(); PARTS]; N]; R];
+        let mut parts = [[[L::ZERO; PARTS]; N]; R];
         for (parts, sums) in parts.iter_mut().zip(&sums) {
             for (parts, sums) in parts.iter_mut().zip(sums) {
                 L::vectors_mut::<S>(parts)[..P].copy_from_slice(sums);
@@ -233,11 +233,20 @@ impl<S: Simd, L: Lane, const N: usize, const P: usize> Dots<'_, S, L, N, P> {
             for (c, (parts, right)) in parts.iter_mut().zip(right).enumerate() {
                 let last = left[whole..].iter().zip(&right[whole..]);
                 for (part, (left, right)) in parts.iter_mut().zip(last) {
-                    *part = L::fma(*left, *right, *part);
+                    *part = left.mul_add(*right, *part);
                 }
                 let to = &mut out.data[(row + r) * out.step + c];
-                *to = L::plus(out.start.at(c, *to), L::tree(parts));
+                *to = out.start.at(c, *to) + tree(parts);
             }
         }
     }
+}
+
+/// The sum of parts, in one order.
+#[inline(always)]
+fn tree<L: Real>(parts: &[L; PARTS]) -> L {
+    let halves: [L; 8] = std::array::from_fn(|i| parts[i] + parts[i + 8]);
+    let quarters: [L; 4] = std::array::from_fn(|i| halves[i] + halves[i + 4]);
+    let [a, b] = std::array::from_fn(|i| quarters[i] + quarters[i + 2]);
+    a + b
 }

@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use crate::lanes::Lane;
+use undertone_real::Real;
 
 /// Columns of the widest panel of the widest machine.
 pub(super) const WIDEST: usize = 64;
@@ -40,7 +40,7 @@ impl Tile {
     /// For a product with so many columns and inner indices, which panels and blocks share as
     /// evenly as they can.
     #[inline(always)]
-    pub fn new<S: Simd, L: Lane>(columns: usize, depth: usize) -> Self {
+    pub fn new<S: Simd, L: Real>(columns: usize, depth: usize) -> Self {
         let lanes = L::lanes::<S>();
         let most = if S::REGISTER_COUNT >= 32 { 4 } else { 2 };
         let vectors = columns.div_ceil(lanes).max(1);
