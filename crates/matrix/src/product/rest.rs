@@ -11,6 +11,8 @@ use undertone_real::Real;
 const PARTS: usize = 16;
 /// Columns at most.
 const MOST: usize = 4;
+/// Chains shorter than this are not worth reading and writing the result out of its order.
+const SHORT: usize = 8;
 
 /// How many of the last columns are computed here. The same on every machine, because it shows in
 /// the bits.
@@ -18,7 +20,8 @@ pub(super) fn columns<L>(a: Mat<'_, L>, b: Mat<'_, L>) -> usize {
     let rest = b.columns % PARTS;
     let few = b.columns > PARTS && rest <= MOST && b.rows <= PACKED / MOST;
     // Short sums in parts are not worth it.
-    if few && (a.transposed || b.rows >= 4 * PARTS) { rest } else { 0 }
+    let long = if a.transposed { SHORT } else { 4 * PARTS };
+    if few && b.rows >= long { rest } else { 0 }
 }
 
 /// `out += a b` for a matrix `b` of few columns.
