@@ -41,9 +41,13 @@ pub(super) fn first_groups<const ROUNDS: usize>(
     [(one, first), (other, second)]: [(&[u32; 8], u64); 2],
     words: &mut [[u32; 2 * LANES]; WORDS],
 ) {
+    // Chosen number by number, which is a vector: halves that are written apart would have to reach
+    // the cache before they are read together.
     let sides = |one: u32, other: u32| {
         let mut sides = [one; 2 * LANES];
-        sides[LANES..].fill(other);
+        for (l, side) in sides.iter_mut().enumerate() {
+            *side = if l < LANES { one } else { other };
+        }
         sides
     };
     let mut keys = [[0; 2 * LANES]; 8];
