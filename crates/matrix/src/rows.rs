@@ -180,7 +180,7 @@ impl<S: Simd, R: Real> Piece<S, R> {
         let mut half = R::lanes::<S>() / 2;
         while half > 0 {
             for l in 0..half {
-                lanes[l] = lanes[l] + lanes[l + half];
+                lanes[l] += lanes[l + half];
             }
             half /= 2;
         }

@@ -7,6 +7,8 @@ use undertone_real::Real;
 
 /// Inner indices of rows that are looked up together.
 const CHUNK: usize = 16;
+/// Bytes from a tile of chosen lines to what is asked for of them.
+const AHEAD: usize = 64;
 
 /// Some rows of the left matrix over one block of the inner index.
 #[derive(Clone, Copy)]
@@ -162,8 +164,9 @@ fn add_all<'a, S: Simd, L: Real, const ROWS: usize, const VECTORS: usize>(
         }
         Left::Chosen { data, step, lines } => {
             for (line, right) in lines.iter().zip(right) {
-                let left = data[line * step..].first_chunk().expect("as many as rows");
-                add(simd, *left, right, sums);
+                let line = &data[line * step..];
+                add(simd, *line.first_chunk().expect("as many as rows"), right, sums);
+                prefetch_index(line, AHEAD / size_of::<L>());
             }
         }
     }

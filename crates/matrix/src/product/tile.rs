@@ -50,7 +50,7 @@ impl Tile {
         let vectors = vectors.div_ceil(vectors.div_ceil(most_here));
         let rows = rows::<S>(vectors);
         // So much of a panel stays in the first cache beside what it is multiplied with.
-        let cached = if most == 4 { 24 << 10 } else { 12 << 10 };
+        let cached = if most == 4 { 16 << 10 } else { 12 << 10 };
         let deepest = (cached / (vectors * lanes * size_of::<L>())).clamp(32, DEEPEST);
         let depth = depth.div_ceil(depth.div_ceil(deepest).max(1)).max(1);
         Self { rows, vectors, lanes, depth }
