@@ -158,8 +158,9 @@ fn add_all<'a, S: Simd, L: Real, const ROWS: usize, const VECTORS: usize>(
         }
         Left::Columns { data, step } => {
             for (k, right) in right.enumerate() {
-                let left = data[k * step..].first_chunk().expect("as many as rows");
-                add(simd, *left, right, sums);
+                let line = &data[k * step..];
+                add(simd, *line.first_chunk().expect("as many as rows"), right, sums);
+                prefetch_index(line, AHEAD / size_of::<L>());
             }
         }
         Left::Chosen { data, step, lines } => {
