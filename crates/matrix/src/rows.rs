@@ -175,15 +175,16 @@ impl<S: Simd, R: Real> Piece<S, R> {
             }
             half /= 2;
         }
-        let mut lanes = [R::ZERO; LANES];
-        R::vectors_mut::<S>(&mut lanes)[0] = self.0[0];
+        // In vectors to the end: sums of single numbers of several pieces would be put together
+        // number by number.
+        let mut sum = self.0[0];
         let mut half = R::lanes::<S>() / 2;
         while half > 0 {
-            for l in 0..half {
-                lanes[l] += lanes[l + half];
-            }
+            sum = R::add_each(simd, sum, R::turn(simd, sum, half));
             half /= 2;
         }
+        let mut lanes = [R::ZERO; LANES];
+        R::vectors_mut::<S>(&mut lanes)[0] = sum;
         lanes[0]
     }
 }

@@ -38,11 +38,14 @@ pub trait Lanes: Sealed + Copy + 'static {
         b: Self::Vector<S>,
         c: Self::Vector<S>,
     ) -> Self::Vector<S>;
+    /// In every lane what was so many lanes above it; from the last lane on, the first ones.
+    fn turn<S: Simd>(simd: S, a: Self::Vector<S>, lanes: usize) -> Self::Vector<S>;
 }
 
 macro_rules! lanes {
     ($number:ty, $vector:ident, $splat:ident, $slice:ident, $slice_mut:ident, $load:ident,
-     $store:ident, $add:ident, $sub:ident, $mul:ident, $mul_add:ident) => {
+     $store:ident, $add:ident, $sub:ident, $mul:ident, $mul_add:ident,
+     $turn:ident) => {
         impl Lanes for $number {
             type Vector<S: Simd> = S::$vector;
 
@@ -87,6 +90,10 @@ macro_rules! lanes {
             ) -> S::$vector {
                 simd.$mul_add(a, b, c)
             }
+            #[inline(always)]
+            fn turn<S: Simd>(simd: S, a: S::$vector, lanes: usize) -> S::$vector {
+                simd.$turn(a, lanes)
+            }
         }
     };
 }
@@ -102,7 +109,8 @@ lanes!(
     add_f32s,
     sub_f32s,
     mul_f32s,
-    mul_add_f32s
+    mul_add_f32s,
+    rotate_left_f32s
 );
 lanes!(
     f64,
@@ -115,5 +123,6 @@ lanes!(
     add_f64s,
     sub_f64s,
     mul_f64s,
-    mul_add_f64s
+    mul_add_f64s,
+    rotate_left_f64s
 );

@@ -3,6 +3,7 @@
 //! A row is read twice while it is near: for its score, and for the sum. Norms are those of the
 //! data set.
 
+use prefetch_index::prefetch_index;
 use pulp::Simd;
 use undertone_matrix::rows::{LANES, Multiples, Point, dots, fill_up};
 use undertone_real::Real;
@@ -77,6 +78,19 @@ impl<R: Real> pulp::WithSimd for Sum<'_, R> {
 }
 
 impl<R: Real> Sum<'_, R> {
+    /// Asks for the record at a position, if there is one: while a block is computed the next one
+    /// comes.
+    #[inline(always)]
+    fn fetch(&self, position: usize) {
+        if position < self.batch.len() {
+            let first = self.batch.record(position) * self.model.width;
+            // A line of the narrower type.
+            for number in (0..self.model.width).step_by(LANES) {
+                prefetch_index(self.values, first + number);
+            }
+        }
+    }
+
     /// The first `count` of `N` records: a block, or a group if there are not as many, or one.
     #[inline(always)]
     fn block<S: Simd, const N: usize>(
@@ -106,7 +120,11 @@ impl<R: Real> Sum<'_, R> {
         if N == 1 {
             [products[0]] = dots(simd, [point], &[rows[0]]);
         }
-        for (products, rows) in products.as_chunks_mut().0.iter_mut().zip(rows.as_chunks().0) {
+        let groups = products.as_chunks_mut().0.iter_mut().zip(rows.as_chunks().0);
+        for (k, (products, rows)) in groups.enumerate() {
+            for i in 0..GROUP {
+                self.fetch(first + N + k * GROUP + i);
+            }
             *products = dots(simd, [point; GROUP], rows);
         }
         let offset = self.model.offset(self.x);
