@@ -31,6 +31,30 @@ pub(crate) fn replace<R: Real>(
     replace_blocks::<R, 1>(place, numbers, copies, work);
 }
 
+/// Replaces all numbers, whose first is at a place.
+#[inline(always)]
+pub(crate) fn change<R: Real>(first: usize, numbers: &mut [R], work: &mut impl Blockwise<R>) {
+    let (place, numbers) = change_blocks::<R, BLOCK>(first, numbers, work);
+    let (place, numbers) = change_blocks::<R, HALF>(place, numbers, work);
+    change_blocks::<R, 1>(place, numbers, work);
+}
+
+#[inline(always)]
+fn change_blocks<'n, R: Real, const N: usize>(
+    first: usize,
+    numbers: &'n mut [R],
+    work: &mut impl Blockwise<R>,
+) -> (usize, &'n mut [R]) {
+    let (numbers, left) = numbers.as_chunks_mut::<N>();
+    let mut place = first;
+    for numbers in numbers {
+        *numbers = work.block(place, *numbers);
+        place += N;
+        keep_apart();
+    }
+    (place, left)
+}
+
 /// As many whole blocks as there are, and what is left.
 #[inline(always)]
 fn replace_blocks<'n, 'c, R: Real, const N: usize>(
@@ -106,6 +130,9 @@ mod tests {
             replace(3, &mut numbers, &mut copies, &mut Number);
             let expected: Vec<f64> = (0..length).map(|k| 3.5 + k as f64).collect();
             assert_eq!((&numbers, &copies), (&expected, &expected));
+            let mut alone = vec![0.5; length];
+            change(3, &mut alone, &mut Number);
+            assert_eq!(alone, expected);
             update(&mut numbers, &copies, |a, b| a - b);
             assert_eq!(numbers, vec![0.0; length]);
         }

@@ -90,6 +90,10 @@ impl<R: Real> Synchronous<R> for Dsgd<R> {
         }
     }
 
+    fn sent(&mut self) -> Option<&mut Released<Vec<R>>> {
+        Some(&mut self.state)
+    }
+
     fn estimate(&self, out: &mut [R]) {
         out.copy_from_slice(self.state.get());
     }

@@ -89,6 +89,6 @@ pub use sparsify::{Mask, PublicBits, Sparsity, scramble};
 pub use step::{StepSize, Steps};
 pub use surplus::Surplus;
 pub use surplus_gradient::SurplusGradient;
-pub use synchronous::{LinkNeeds, Synchronous};
+pub use synchronous::{LinkNeeds, Synchronous, send_state};
 pub use topology::{Neighbourhood, Topology, TopologyError, Wiring, Wirings};
 pub use two_stage::TwoStage;

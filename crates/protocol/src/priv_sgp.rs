@@ -260,6 +260,10 @@ impl<R: Real> Synchronous<R> for PrivSgp<R> {
         Some(&mut self.memory)
     }
 
+    fn sent(&mut self) -> Option<&mut Released<Vec<R>>> {
+        Some(&mut self.state)
+    }
+
     fn estimate(&self, out: &mut [R]) {
         let (vector, weight) = self.state.get().split_at(out.len());
         out.iter_mut().zip(vector).for_each(|(out, v)| *out = ratio(*v, weight[0]));

@@ -5,7 +5,7 @@ use undertone_privacy::release::Released;
 use undertone_real::Real;
 
 use crate::carried::Carried;
-use crate::mail::{Letter, Shape, Slot};
+use crate::mail::{Extent, Letter, Shape, Slot};
 use crate::question::{Answer, Question};
 use crate::topology::Neighbourhood;
 
@@ -63,6 +63,12 @@ pub trait Synchronous<R: Real> {
         None
     }
 
+    /// Where it keeps its state, if that is what it has sent until it hears, in full and in every
+    /// round. Its slot may then be empty, and the state is the message: see [`send_state`].
+    fn sent(&mut self) -> Option<&mut Released<Vec<R>>> {
+        None
+    }
+
     /// The node's present estimate of the result.
     fn estimate(&self, out: &mut [R]);
 
@@ -77,4 +83,20 @@ pub trait Synchronous<R: Real> {
     /// Goes over all that changes from round to round, between two rounds: to write it down, or to
     /// put it back into a node that has just been made.
     fn carry(&mut self, carried: &mut Carried<'_>);
+}
+
+/// Lets a node send its state itself, which is taken out of it; `ahead` is what is read next, by
+/// somebody else. The driver puts the state back, to where it was [sent](Synchronous::sent) from,
+/// before the node hears. Panics if the node does not send its state.
+#[inline(always)]
+pub fn send_state<R: Real, P: Synchronous<R>>(
+    node: &mut P,
+    round: u64,
+    around: &Neighbourhood<'_>,
+    ahead: &[R],
+) -> Released<Vec<R>> {
+    let mut extent = Extent::Silent;
+    node.send(round, around, &mut Slot::of_state(node.shape(), &mut extent).before(ahead));
+    debug_assert_eq!(extent, Extent::Dense, "the state is sent in full");
+    node.sent().expect("a node that sends its state").take()
 }

@@ -1,6 +1,7 @@
 //! What a node reads of its neighbours.
 
 use prefetch_index::prefetch_index;
+use undertone_privacy::release::Released;
 use undertone_real::Real;
 
 use super::{Extent, Shape};
@@ -29,6 +30,14 @@ impl<'a, R: Real> Letters<'a, R> {
         prefetch_index(self.values, last);
     }
 
+    /// Reads a number of every line: what another core has written is then near. Requests would
+    /// be dropped where there are as many.
+    pub fn gather(self) {
+        for number in self.values.iter().step_by(LINE / size_of::<R>()) {
+            std::hint::black_box(*number);
+        }
+    }
+
     /// How many bytes the numbers of all nodes have.
     pub fn bytes(self) -> usize {
         size_of_val(self.values)
@@ -55,6 +64,14 @@ pub struct Letter<'a, R> {
 }
 
 impl<'a, R: Real> Letter<'a, R> {
+    /// Of a message that is the state of its sender.
+    #[inline(always)]
+    pub fn of_state(shape: &'a Shape, state: &'a Released<Vec<R>>) -> Self {
+        debug_assert_eq!(state.get().len(), shape.width, "a message of all values");
+        let (values, extents) = (state.get(), &[Extent::Dense]);
+        Self { among: Letters { shape, values, masks: &[], extents }, idx: 0 }
+    }
+
     /// All numbers, zero where not sent.
     #[inline(always)]
     pub fn values(&self) -> &'a [R] {

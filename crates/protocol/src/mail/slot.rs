@@ -8,12 +8,13 @@ use undertone_real::Real;
 
 use super::{Extent, Shape};
 use crate::aligned::LINE;
-use crate::blocks::{Blockwise, replace};
+use crate::blocks::{Blockwise, change, replace};
 
 /// Where one message is written. Only released values can be.
 #[derive(Debug)]
 pub struct Slot<'m, R> {
     pub(super) shape: Shape,
+    /// Empty if the sender's state is the message.
     pub(super) values: &'m mut [R],
     pub(super) mask: &'m mut [u64],
     pub(super) extent: &'m mut Extent,
@@ -22,11 +23,24 @@ pub struct Slot<'m, R> {
 }
 
 impl<'m, R: Real> Slot<'m, R> {
+    /// Of a message that is the state of its sender: nothing is written.
+    pub(crate) fn of_state(shape: Shape, extent: &'m mut Extent) -> Self {
+        Self { shape, values: &mut [], mask: &mut [], extent, ahead: &[] }
+    }
+
+    /// Whether the state of its sender is the message.
+    #[inline(always)]
+    fn is_state(&self) -> bool {
+        self.values.len() < self.shape.width
+    }
+
     /// Sends all of it. For messages without masks; with one, mark everything. On a lattice the
     /// values are points of it.
     #[inline(always)]
     pub fn send(&mut self, values: &Released<Vec<R>>) {
-        self.values.copy_from_slice(values.get());
+        if !self.is_state() {
+            self.values.copy_from_slice(values.get());
+        }
         *self.extent = Extent::Dense;
     }
 
@@ -103,9 +117,13 @@ impl<'m, R: Real> Slot<'m, R> {
         values.update(
             #[inline(always)]
             |values| {
-                assert_eq!(values.len(), self.values.len(), "a message of all values");
-                let (values, out) = (&mut values[places.clone()], &mut self.values[places.clone()]);
-                replace(places.start, values, out, &mut Scaled { moves, share });
+                assert_eq!(values.len(), self.shape.width, "a message of all values");
+                let (first, scaled) = (places.start, &mut Scaled { moves, share });
+                if self.is_state() {
+                    return change(first, &mut values[places], scaled);
+                }
+                let (values, out) = (&mut values[places.clone()], &mut self.values[places]);
+                replace(first, values, out, scaled);
             },
         );
     }
@@ -140,7 +158,9 @@ impl<'m, R: Real> Slot<'m, R> {
     /// Asks for some numbers from a place on, which will be written soon.
     #[inline(always)]
     pub(crate) fn fetch(&self, first: usize) {
-        fetch_from(self.values, first);
+        if !self.is_state() {
+            fetch_from(self.values, first);
+        }
         if !self.ahead.is_empty() {
             fetch_from(self.ahead, first);
         }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use undertone_protocol::Exchange;
 use undertone_real::Real;
 
-use super::UNBROKEN;
+use super::crew::UNBROKEN;
 
 /// Rounds that begin in different ways share all the rest, which is long: it is compiled once.
 pub(super) trait Opening<R: Real>: Sync {

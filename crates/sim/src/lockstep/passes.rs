@@ -55,7 +55,7 @@ impl<R: Real> Default for Desk<R> {
 
 impl<R: Real> Desk<R> {
     #[inline(always)]
-    fn ask<P: Synchronous<R>>(&mut self, node: &mut P, round: u64) {
+    pub(super) fn ask<P: Synchronous<R>>(&mut self, node: &mut P, round: u64) {
         if let Some(place @ None) = node.spare() {
             *place = self.spare.pop();
         }
@@ -63,7 +63,7 @@ impl<R: Real> Desk<R> {
     }
 
     #[inline(always)]
-    fn answer<P: Synchronous<R>>(&mut self, idx: usize, node: &mut P, round: u64) {
+    pub(super) fn answer<P: Synchronous<R>>(&mut self, idx: usize, node: &mut P, round: u64) {
         match &mut self.exchanges[idx] {
             // Most answers; what can be more than a vector is not moved for them.
             Exchange::Answered(Answer::Released(value)) => {
@@ -80,7 +80,7 @@ impl<R: Real> Desk<R> {
 
     /// Takes what a node needs no more until it asks again.
     #[inline(always)]
-    fn tidy<P: Synchronous<R>>(&mut self, node: &mut P) {
+    pub(super) fn tidy<P: Synchronous<R>>(&mut self, node: &mut P) {
         if let Some(memory) = node.spare().and_then(Option::take) {
             self.spare.push(memory);
         }
@@ -152,7 +152,21 @@ impl<'a, R: Real> Hear<'a, R> {
     /// Whether it pays to ask for mail before it is read.
     fn is_far(&self) -> bool {
         let row = self.mail.first().map_or(0, |part| part.row_bytes());
-        row <= SHORT && self.mail.iter().map(|part| part.bytes()).sum::<usize>() > NEAR
+        row <= SHORT && self.bytes() > NEAR
+    }
+
+    /// Reads all mail in the order of memory, if a core has room for it and most of it is read
+    /// several times: what another core wrote comes many times as fast so as row by row.
+    pub(super) fn gather(&self) {
+        const MANY: usize = 4;
+        let graph = &self.wiring.graph;
+        if self.bytes() <= NEAR && graph.n_edges() >= MANY * graph.n_nodes() as usize {
+            self.mail.iter().for_each(|part| part.gather());
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.mail.iter().map(|part| part.bytes()).sum()
     }
 
     /// The first that a node will hear, if it hears anybody.

@@ -10,3 +10,4 @@ mod fair;
 mod faults;
 mod learning;
 mod run;
+mod states;
