@@ -1,9 +1,9 @@
 //! Seeded draws. Only exact arithmetic decides an outcome, so every machine draws the same graph.
 
-use rand::rngs::{ChaCha8Rng, ChaCha20Rng};
-use rand::{Rng, SeedableRng};
+use std::convert::Infallible;
 
-use crate::graph::NodeId;
+use rand::rngs::ChaCha20Rng;
+use rand::{Rng, SeedableRng, TryRng};
 
 /// A family drawn once, one round of a schedule, or how a window's edges are dealt to its rounds.
 pub(crate) enum Stream {
@@ -34,12 +34,54 @@ pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha20Rng {
     generator
 }
 
-/// As [`generator`], with fewer rounds of scrambling, for graphs that are drawn in every round of
-/// a simulation: a topology is no secret.
-pub(crate) fn fast_generator(seed: u64, stream: Stream) -> ChaCha8Rng {
-    let mut generator = ChaCha8Rng::seed_from_u64(seed);
-    generator.set_stream(stream.number());
-    generator
+/// As [`generator`], for graphs that are drawn in every round of a simulation: a topology is no
+/// secret, so a hash of a number will do.
+pub(crate) fn fast_generator(seed: u64, stream: Stream) -> Hashed {
+    Hashed(scramble(scramble(seed.wrapping_add(GOLDEN)) ^ stream.number()))
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014): the last number that was hashed.
+pub(crate) struct Hashed(u64);
+
+/// The distance from one number that is hashed to the next.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The finaliser of SplitMix64: a hash of a number, for randomness that hides nothing.
+#[inline(always)]
+pub const fn scramble(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl TryRng for Hashed {
+    type Error = Infallible;
+
+    #[inline(always)]
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.try_next_u64().map(|word| (word >> 32) as u32)
+    }
+
+    #[inline(always)]
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.0 = self.0.wrapping_add(GOLDEN);
+        Ok(scramble(self.0))
+    }
+
+    /// In vectors, where the caller is compiled for them.
+    #[inline(always)]
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        let (words, rest) = out.as_chunks_mut::<8>();
+        let start = self.0;
+        for (word, k) in words.iter_mut().zip(1_u64..) {
+            *word = scramble(start.wrapping_add(k.wrapping_mul(GOLDEN))).to_le_bytes();
+        }
+        self.0 = start.wrapping_add((words.len() as u64).wrapping_mul(GOLDEN));
+        if !rest.is_empty() {
+            rest.copy_from_slice(&self.next_u64().to_le_bytes()[..rest.len()]);
+        }
+        Ok(())
+    }
 }
 
 /// Uniform in `[0, 1)`, 53 bits.
@@ -72,9 +114,9 @@ pub(crate) fn below_long(rng: &mut impl Rng, bound: u64) -> u64 {
     }
 }
 
-/// Many nodes below one bound, which is not zero: as [`below`], multiplied in bulk.
+/// Many numbers below one bound, which is not zero: as [`below`], multiplied in bulk.
 #[inline(always)]
-pub(crate) fn fill_below(rng: &mut impl Rng, bound: u32, out: &mut [NodeId]) {
+pub(crate) fn fill_below(rng: &mut impl Rng, bound: u32, out: &mut [u32]) {
     let wide = u64::from(bound);
     let surplus = ((1_u64 << 32) % wide) as u32;
     let mut words = [[0; 4]; 512];
@@ -85,14 +127,14 @@ pub(crate) fn fill_below(rng: &mut impl Rng, bound: u32, out: &mut [NodeId]) {
         for (value, word) in piece.iter_mut().zip(&*words) {
             let product = u64::from(u32::from_le_bytes(*word)) * wide;
             n_lost += u32::from((product as u32) < surplus);
-            *value = NodeId((product >> 32) as u32);
+            *value = (product >> 32) as u32;
         }
         if n_lost == 0 {
             continue;
         }
         for (value, word) in piece.iter_mut().zip(&*words) {
             if u32::from_le_bytes(*word).wrapping_mul(bound) < surplus {
-                *value = NodeId(below(rng, bound));
+                *value = below(rng, bound);
             }
         }
     }
@@ -184,19 +226,31 @@ mod tests {
         even(&mut || below(&mut rng, 7));
         even(&mut || below_long(&mut rng, 7) as u32);
         let mut fast = fast_generator(6, Stream::Deal(3));
-        let mut draws = vec![NodeId(0); 70_000];
+        let mut draws = vec![0; 70_000];
         fill_below(&mut fast, 7, &mut draws);
         let mut drawn = draws.iter();
-        even(&mut || drawn.next().unwrap().0);
+        even(&mut || *drawn.next().unwrap());
         // Eight words for seven values: without rejection every seventh would have twice its due.
         fill_below(&mut fast, 7 << 29, &mut draws);
         let mut drawn = draws.iter();
-        even(&mut || drawn.next().unwrap().0 % 7);
+        even(&mut || drawn.next().unwrap() % 7);
         even(&mut || below(&mut fast, 7 << 29) % 7);
         even(&mut || (below_long(&mut fast, 7 << 61) % 7) as u32);
         assert_eq!((below(&mut rng, 1), below_long(&mut rng, 1)), (0, 0));
         fill_below(&mut rng, 1, &mut draws);
-        assert!(draws.iter().all(|drawn| drawn.0 == 0));
+        assert!(draws.iter().all(|drawn| *drawn == 0));
+    }
+
+    #[test]
+    fn bytes_are_those_of_words_one_after_the_other() {
+        let (mut words, mut bytes) = (Hashed(7), [0; 45]);
+        Hashed(7).fill_bytes(&mut bytes);
+        for piece in bytes.chunks(8) {
+            assert_eq!(words.next_u64().to_le_bytes()[..piece.len()], *piece);
+        }
+        // The sequence of the seed 1234567 is a common test vector.
+        let mut known = Hashed(1_234_567);
+        assert_eq!([(); 2].map(|()| known.next_u64()), [6457827717110365317, 3203168211198807973]);
     }
 
     #[test]

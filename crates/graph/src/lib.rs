@@ -24,6 +24,7 @@ mod mixing;
 mod schedule;
 mod spectrum;
 
+pub use draw::scramble;
 pub use edge_list::{EdgeListError, parse_edge_list};
 pub use family::{Family, FamilyError, spring_layout};
 pub use graph::{Diameter, Graph, GraphError, NodeId};

@@ -119,16 +119,19 @@ pub fn window_contraction(window: &[Mixing]) -> Result<f64, SpectrumError> {
     }
     let n_nodes = first.n_nodes() as usize;
     let mut scratch = vec![0.0; n_nodes];
+    // Taking the mean away after every round changes nothing for stochastic weights, but what
+    // rounding puts into it would stay while all else shrinks.
     let extremes = lanczos::extremes(n_nodes, Ends::Highest, 1.0, |x, out| {
         out.copy_from_slice(x);
         for mixing in window {
             scratch.copy_from_slice(out);
             mixing.apply(&scratch, 1, out);
+            lanczos::remove_mean(out);
         }
-        lanczos::remove_mean(out);
         for mixing in window.iter().rev() {
             scratch.copy_from_slice(out);
             mixing.apply_transposed(&scratch, 1, out);
+            lanczos::remove_mean(out);
         }
     });
     let norm = extremes.highest.max(0.0).sqrt();

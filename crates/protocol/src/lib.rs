@@ -85,7 +85,7 @@ pub use question::{Answer, Exchange, Question};
 pub use running_sum::RunningSum;
 pub use sdm::Sdm;
 pub use sparse_push_sum::SparsePushSum;
-pub use sparsify::{Mask, PublicBits, Sparsity, scramble};
+pub use sparsify::{Mask, PublicBits, Sparsity};
 pub use step::{StepSize, Steps};
 pub use surplus::Surplus;
 pub use surplus_gradient::SurplusGradient;

@@ -3,7 +3,7 @@
 //! The choice never looks at data and hides nothing (theory 5.1: over many rounds every coordinate
 //! is sent), so it needs no secret stream: it is a hash of seed, node and round.
 
-use undertone_graph::NodeId;
+use undertone_graph::{NodeId, scramble};
 
 /// How many coordinates are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,14 +120,6 @@ impl PublicBits {
             }
         }
     }
-}
-
-/// The finaliser of SplitMix64: a hash of a number, for randomness that hides nothing.
-#[inline(always)]
-pub fn scramble(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

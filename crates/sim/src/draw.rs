@@ -3,7 +3,7 @@
 //! Nothing here hides anything, so a hash that passes statistical tests will do; noise has its own
 //! streams.
 
-use undertone_protocol::scramble;
+use undertone_graph::scramble;
 
 /// What a draw is for.
 #[derive(Clone, Copy, Debug)]

@@ -89,8 +89,9 @@ fn floyd(nodes: u32, degree: u32, rng: &mut impl Rng) -> Vec<NodeId> {
 fn rejection(nodes: u32, degree: u32, rng: &mut impl Rng) -> Vec<NodeId> {
     let n_left_out = nodes - 1 - degree;
     let n_drawn = degree.min(n_left_out) as usize;
-    let mut drawn = vec![NodeId(0); nodes as usize * n_drawn];
+    let mut drawn = vec![0; nodes as usize * n_drawn];
     fill_below(rng, (nodes - 1).max(1), &mut drawn);
+    let mut drawn: Vec<NodeId> = drawn.into_iter().map(NodeId).collect();
     let mut chosen_by = vec![u32::MAX; nodes as usize];
     for (a, row) in (0..nodes).zip(drawn.chunks_exact_mut(n_drawn.max(1))) {
         let mut is_repeated = false;
@@ -117,8 +118,8 @@ fn rejection(nodes: u32, degree: u32, rng: &mut impl Rng) -> Vec<NodeId> {
     rows
 }
 
-/// What [`rejection`] draws, with every row in order, if rows are short and less than half of all
-/// others: what is drawn twice is found by sorting.
+/// As [`rejection`], with every row in order, if rows are short and less than half of all others:
+/// what is drawn twice is found by sorting.
 struct InOrder<'a, R> {
     nodes: u32,
     degree: u32,
@@ -139,20 +140,16 @@ impl<R: Rng> pulp::NullaryFnOnce for InOrder<'_, R> {
         let Self { nodes, degree, rng } = self;
         let degree = degree as usize;
         let mut rows = vec![NodeId(0); nodes as usize * degree];
-        fill_below(rng, (nodes - 1).max(1), &mut rows);
         let pairs = merge_exchange(degree);
         let columns = &mut [[0; ABREAST]; FEW][..degree];
         // No rows at all have nothing to sort.
         for (some, rows) in rows.chunks_mut((ABREAST * degree).max(1)).enumerate() {
             let first = (some * ABREAST) as u32;
-            for (lane, row) in rows.chunks_exact(degree).enumerate() {
-                columns.iter_mut().zip(row).for_each(|(column, node)| column[lane] = node.0);
-            }
+            fill_below(rng, (nodes - 1).max(1), columns.as_flattened_mut());
             let repeats = sort_abreast(columns, &pairs, first);
             for (lane, row) in rows.chunks_exact_mut(degree).enumerate() {
-                if repeats[lane] == 0 {
-                    columns.iter().zip(row).for_each(|(column, node)| node.0 = column[lane]);
-                } else {
+                columns.iter().zip(&mut *row).for_each(|(column, node)| node.0 = column[lane]);
+                if repeats[lane] > 0 {
                     redraw_few(row, first + lane as u32, nodes, rng);
                 }
             }
@@ -208,18 +205,26 @@ fn merge_exchange(length: usize) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// [`redraw_repeated`] of a short row, which is sorted then.
+/// Draws others in place of what is repeated in a row, which is in order and stays so.
 #[cold]
 #[inline(never)]
 fn redraw_few(row: &mut [NodeId], a: u32, nodes: u32, rng: &mut impl Rng) {
-    let past_own = |other: u32| NodeId(other + u32::from(other >= a));
-    row.iter_mut().for_each(|other| *other = past_own(other.0));
-    for k in 0..row.len() {
-        while row[..k].contains(&row[k]) {
-            row[k] = past_own(below(rng, nodes - 1));
+    let mut kept = 1;
+    for k in 1..row.len() {
+        if row[k] != row[kept - 1] {
+            row[kept] = row[k];
+            kept += 1;
         }
     }
-    row.sort_unstable();
+    while kept < row.len() {
+        let other = below(rng, nodes - 1);
+        let other = NodeId(other + u32::from(other >= a));
+        if let Err(place) = row[..kept].binary_search(&other) {
+            row.copy_within(place..kept, place + 1);
+            row[place] = other;
+            kept += 1;
+        }
+    }
 }
 
 /// Keeps the first of those drawn twice, and draws others in place of the rest. Rare, and out of
@@ -241,20 +246,40 @@ fn redraw_repeated(row: &mut [NodeId], a: u32, chosen_by: &mut [u32], rng: &mut 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
+    /// The rows of [`InOrder`], one number after the other.
+    fn one_by_one(nodes: u32, degree: u32, rng: &mut impl Rng) -> Vec<NodeId> {
+        let mut rows = Vec::new();
+        for first in (0..nodes).step_by(ABREAST) {
+            let mut drawn = vec![0; ABREAST * degree as usize];
+            fill_below(rng, (nodes - 1).max(1), &mut drawn);
+            for a in first..nodes.min(first + ABREAST as u32) {
+                let past_own = |other: u32| NodeId(other + u32::from(other >= a));
+                let own = drawn.iter().skip((a - first) as usize).step_by(ABREAST);
+                let mut row: BTreeSet<NodeId> = own.map(|other| past_own(*other)).collect();
+                while row.len() < degree as usize {
+                    row.insert(past_own(below(rng, nodes - 1)));
+                }
+                rows.extend(row);
+            }
+        }
+        rows
+    }
+
     #[test]
-    fn rows_that_are_drawn_in_order_are_those_that_are_drawn() {
+    fn rows_that_are_sorted_side_by_side_are_those_that_are_drawn() {
         // From hardly a row with a repetition to hardly one without.
         for (nodes, degree) in
-            [(1, 0), (2, 0), (3, 1), (7, 3), (21, 10), (33, 16), (40, 13), (1000, 10)]
+            [(1, 0), (2, 0), (3, 1), (7, 3), (21, 10), (33, 16), (130, 13), (1000, 10)]
         {
             for seed in 0..20 {
-                let rng = &mut fast_generator(seed, Stream::Family);
-                let mut rows = rejection(nodes, degree, rng);
-                rows.chunks_mut(degree.max(1) as usize).for_each(|row| row.sort_unstable());
-                let rng = &mut fast_generator(seed, Stream::Family);
+                let generator = || fast_generator(seed, Stream::Family);
+                let rng = &mut generator();
                 let in_order = pulp::Arch::new().dispatch(InOrder { nodes, degree, rng });
+                let rows = one_by_one(nodes, degree, &mut generator());
                 assert_eq!(in_order, rows, "{degree} of {nodes}");
             }
         }

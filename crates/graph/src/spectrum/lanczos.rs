@@ -37,8 +37,9 @@ pub(super) enum Ends {
     Highest,
 }
 
-/// The extreme eigenvalues on vectors without mean. `norm` is the size of the matrix, which says
-/// what is small.
+/// The extreme eigenvalues on vectors without mean. `norm` bounds the size of the matrix. If both
+/// ends are asked for it says what is small; a highest one alone is had to its own digits, down to
+/// 1e-30 of that size.
 pub(super) fn extremes<F>(n: usize, ends: Ends, norm: f64, mut product: F) -> Extremes
 where
     F: FnMut(&[f64], &mut [f64]),
@@ -56,8 +57,8 @@ where
     let (mut previous, mut next) = (vec![0.0; n], vec![0.0; n]);
     let (mut diagonal, mut beside) = (Vec::new(), Vec::new());
     let mut beta = 0.0;
-    let mut n_settled = 0;
-    let mut next_check = 4;
+    let (mut n_settled, mut next_check) = (0, 4);
+    let mut size = if ends == Ends::Both { norm } else { 0.0 };
     let max_steps = (4 * n + 50).min(MAX_STEPS);
     while found.steps < max_steps {
         found.steps += 1;
@@ -71,7 +72,8 @@ where
         remove_mean(&mut next);
         beta = length(&next);
         diagonal.push(alpha);
-        let exhausted = beta <= 1e-14 * norm;
+        size = alpha.abs().max(beta).max(size);
+        let exhausted = beta <= 1e-14 * size + 1e-30 * norm;
         if exhausted || found.steps >= next_check {
             let (low, high) = tridiagonal_extremes(&diagonal, &beside);
             let change = match ends {
@@ -81,7 +83,9 @@ where
             // The ends of a large random graph's spectrum are crowded: the last digits would cost
             // thousands of products. What matters there is the distance from `norm`.
             let gap = (norm - low.abs().max(high.abs())).max(0.0);
-            let tolerance = if n <= SMALL { 1e-13 * norm } else { 1e-12 * norm + 1e-6 * gap };
+            let digits = if ends == Ends::Both { norm } else { high.max(0.0) };
+            let tolerance =
+                if n <= SMALL { 1e-13 * digits } else { 1e-12 * digits + 1e-6 * gap.min(digits) };
             n_settled = if change <= tolerance { n_settled + 1 } else { 0 };
             (found.lowest, found.highest) = (low, high);
             if exhausted || n_settled == 2 {

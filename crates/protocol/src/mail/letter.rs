@@ -30,14 +30,6 @@ impl<'a, R: Real> Letters<'a, R> {
         prefetch_index(self.values, last);
     }
 
-    /// Reads a number of every line: what another core has written is then near. Requests would
-    /// be dropped where there are as many.
-    pub fn gather(self) {
-        for number in self.values.iter().step_by(LINE / size_of::<R>()) {
-            std::hint::black_box(*number);
-        }
-    }
-
     /// How many bytes the numbers of all nodes have.
     pub fn bytes(self) -> usize {
         size_of_val(self.values)

@@ -36,8 +36,6 @@ pub(super) struct Phase<'a> {
     pub(super) heard: Option<&'a Wiring>,
     /// The graph of the round that is sent; none at the end.
     pub(super) sent: Option<&'a Wiring>,
-    /// Whether other threads do pieces as well.
-    pub(super) is_shared: bool,
     failed: &'a AtomicU64,
 }
 
@@ -142,7 +140,6 @@ impl<'a> Crew<'a> {
                     round,
                     heard: before.as_deref(),
                     sent: next.as_deref(),
-                    is_shared: self.threads > 1,
                     failed: &self.failed,
                 },
                 &mut claimed.filter(|piece| claims.take(*piece, phase + 1)),

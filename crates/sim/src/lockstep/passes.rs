@@ -152,21 +152,8 @@ impl<'a, R: Real> Hear<'a, R> {
     /// Whether it pays to ask for mail before it is read.
     fn is_far(&self) -> bool {
         let row = self.mail.first().map_or(0, |part| part.row_bytes());
-        row <= SHORT && self.bytes() > NEAR
-    }
-
-    /// Reads all mail in the order of memory, if a core has room for it and most of it is read
-    /// several times: what another core wrote comes many times as fast so as row by row.
-    pub(super) fn gather(&self) {
-        const MANY: usize = 4;
-        let graph = &self.wiring.graph;
-        if self.bytes() <= NEAR && graph.n_edges() >= MANY * graph.n_nodes() as usize {
-            self.mail.iter().for_each(|part| part.gather());
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.mail.iter().map(|part| part.bytes()).sum()
+        let all: usize = self.mail.iter().map(|part| part.bytes()).sum();
+        row <= SHORT && all > NEAR
     }
 
     /// The first that a node will hear, if it hears anybody.

@@ -117,9 +117,6 @@ where
             wiring,
             round: phase.round - 1,
         });
-        if let Some(hear) = hear.filter(|_| phase.is_shared) {
-            hear.gather();
-        }
         let mut traffic = Traffic::default();
         for piece in pieces {
             let part = self.hear_and_send(arch, piece, hear, phase, desk);
