@@ -167,7 +167,7 @@ impl<R: Real> Synchronous<R> for Admm<R> {
 
     fn receive<'a, L>(&mut self, round: u64, _around: &Neighbourhood<'_>, letters: L)
     where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+        L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
     {
         for (from, letter) in letters.filter(|(_, letter)| !letter.is_silent()) {
             self.local.hear(from, letter.values());

@@ -79,7 +79,7 @@ impl<R: Real> Synchronous<R> for Dsgd<R> {
 
     fn receive<'a, L>(&mut self, round: u64, around: &Neighbourhood<'_>, letters: L)
     where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+        L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
     {
         let Self { state, gradient, descent, own } = self;
         state.update(|state| mix(state, own, around, letters));

@@ -67,7 +67,7 @@ impl<R: Real> Synchronous<R> for Gossip<R> {
     #[inline(always)]
     fn receive<'a, L>(&mut self, _round: u64, around: &Neighbourhood<'_>, letters: L)
     where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+        L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
     {
         let Self { state, own } = self;
         state.update(|state| mix(state, own, around, letters));
@@ -103,7 +103,7 @@ pub(crate) fn mix<'a, R: Real, L>(
     around: &Neighbourhood<'_>,
     letters: L,
 ) where
-    L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+    L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
 {
     mix_slowly(1.0, state, own, around, letters);
 }
@@ -117,7 +117,7 @@ pub(crate) fn mix_slowly<'a, R: Real, L>(
     around: &Neighbourhood<'_>,
     letters: L,
 ) where
-    L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+    L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
 {
     own.clear();
     own.extend_from_slice(state);

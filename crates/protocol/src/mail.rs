@@ -123,7 +123,7 @@ impl<R: Real> Mail<R> {
     /// What a node wrote.
     pub fn letter(&self, from: NodeId) -> Letter<'_, R> {
         let Self { shape, values, masks, extents } = self;
-        Letters { shape, values, masks, extents }.get(from.idx())
+        Letters { shape, width: shape.width, values, masks, extents }.get(from.idx())
     }
 
     /// The messages that a node hears if none is lost, in order.
@@ -131,7 +131,7 @@ impl<R: Real> Mail<R> {
     pub fn heard_by<'a>(
         &'a self,
         around: &Neighbourhood<'a>,
-    ) -> impl Iterator<Item = (NodeId, Letter<'a, R>)> {
+    ) -> impl Iterator<Item = (NodeId, Letter<'a, R>)> + Clone {
         around.heard.iter().map(|&from| (from, self.letter(from)))
     }
 
@@ -172,7 +172,7 @@ impl<'m, R: Real> MailPart<'m, R> {
     #[inline(always)]
     pub fn letters(&self) -> Letters<'_, R> {
         let Self { shape, values, masks, extents } = self;
-        Letters { shape, values, masks, extents }
+        Letters { shape, width: shape.width, values, masks, extents }
     }
 
     fn slot_of(self, idx: usize) -> Slot<'m, R> {

@@ -251,7 +251,7 @@ impl<R: Real> Synchronous<R> for PrivSgp<R> {
     #[inline(always)]
     fn receive<'a, L>(&mut self, _round: u64, _around: &Neighbourhood<'_>, letters: L)
     where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+        L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
     {
         take_in(&mut self.state, letters);
     }

@@ -2,7 +2,6 @@
 
 use std::ops::DerefMut;
 
-use prefetch_index::prefetch_index;
 use undertone_graph::NodeId;
 use undertone_privacy::release::Released;
 use undertone_real::Real;
@@ -77,7 +76,7 @@ impl<R: Real> Synchronous<R> for PushSum<R> {
     #[inline(always)]
     fn receive<'a, L>(&mut self, _round: u64, _around: &Neighbourhood<'_>, letters: L)
     where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+        L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
     {
         take_in(&mut self.state, letters);
     }
@@ -100,61 +99,41 @@ impl<R: Real> Synchronous<R> for PushSum<R> {
     }
 }
 
-/// Letters that are added in one pass over the state.
-const TOGETHER: usize = 16;
-
 /// Adds all letters in their order.
 #[inline(always)]
-pub(crate) fn take_in<'a, R: Real, V, L>(state: &mut Released<V>, mut letters: L)
+pub(crate) fn take_in<'a, R: Real, V, L>(state: &mut Released<V>, letters: L)
 where
     V: DerefMut<Target = [R]>,
-    L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+    L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
 {
     state.update(
         #[inline(always)]
         |state| {
-            let mut rows: [&[R]; TOGETHER] = [&[]; TOGETHER];
-            loop {
-                let mut count = 0;
-                for (row, (_, letter)) in rows.iter_mut().zip(&mut letters) {
-                    *row = letter.values();
-                    // All of them are on their way before the first is needed. Processors find the
-                    // rest of a row themselves.
-                    prefetch_index(*row, 0);
-                    count += 1;
-                }
-                match &rows[..count] {
-                    [] => return,
-                    [row] => return add(state, row),
-                    rows => add_all(state, rows),
-                }
+            let wide = add_held::<R, 128, L>(state, &letters, 0);
+            if wide == state.len() {
+                return;
             }
+            let middle = add_held::<R, 32, L>(state, &letters, wide);
+            let line = add_held::<R, 16, L>(state, &letters, middle);
+            let narrow = add_held::<R, 8, L>(state, &letters, line);
+            add_held::<R, 1, L>(state, &letters, narrow);
         },
     );
 }
 
+/// From a place on, as long as there are `HELD` numbers, which stay in registers while all letters
+/// are added to them. Returns where that ended.
 #[inline(always)]
-fn add_all<R: Real>(sum: &mut [R], rows: &[&[R]]) {
-    let wide = add_held::<R, 128>(sum, rows, 0);
-    if wide == sum.len() {
-        return;
-    }
-    let middle = add_held::<R, 32>(sum, rows, wide);
-    let line = add_held::<R, 16>(sum, rows, middle);
-    let narrow = add_held::<R, 8>(sum, rows, line);
-    add_held::<R, 1>(sum, rows, narrow);
-}
-
-/// From a place on, as long as there are `HELD` numbers, which stay in registers while all rows are
-/// added to them. Returns where that ended.
-#[inline(always)]
-fn add_held<R: Real, const HELD: usize>(sum: &mut [R], rows: &[&[R]], first: usize) -> usize {
+fn add_held<'a, R: Real, const HELD: usize, L>(sum: &mut [R], letters: &L, first: usize) -> usize
+where
+    L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
+{
     let (held, _) = sum[first..].as_chunks_mut::<HELD>();
     let last = first + held.len() * HELD;
     for (k, held) in held.iter_mut().enumerate() {
         let mut sum = *held;
-        for row in rows {
-            let row = &row[first + k * HELD..][..HELD];
+        for (_, letter) in letters.clone() {
+            let row = &letter.values()[first + k * HELD..][..HELD];
             for l in 0..HELD {
                 sum[l] += row[l];
             }

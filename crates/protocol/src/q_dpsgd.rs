@@ -133,7 +133,7 @@ impl<R: Real> Synchronous<R> for QDpsgd<R> {
 
     fn receive<'a, L>(&mut self, round: u64, around: &Neighbourhood<'_>, letters: L)
     where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+        L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
     {
         let (pace, divisor) = (self.quantised.pace, self.divisor(round));
         let Self { state, gradient, descent, own, .. } = self;

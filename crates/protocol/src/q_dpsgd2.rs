@@ -138,7 +138,7 @@ impl<R: Real> Synchronous<R> for QDpsgd2<R> {
 
     fn receive<'a, L>(&mut self, _round: u64, around: &Neighbourhood<'_>, letters: L)
     where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+        L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
     {
         let Self { sent, mixed, own, pace, keep, .. } = self;
         if let Some(keep) = keep {

@@ -86,7 +86,7 @@ impl<R: Real> Synchronous<R> for RunningSum<R> {
 
     fn receive<'a, L>(&mut self, _round: u64, _around: &Neighbourhood<'_>, letters: L)
     where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+        L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
     {
         let Self { state, taken, .. } = self;
         state.update(|state| {

@@ -130,7 +130,7 @@ impl<R: Real> Synchronous<R> for Sdm<R> {
 
     fn receive<'a, L>(&mut self, _round: u64, around: &Neighbourhood<'_>, letters: L)
     where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+        L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
     {
         let Self { state, pull, change, .. } = self;
         let own = change.get();

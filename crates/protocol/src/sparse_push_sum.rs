@@ -81,7 +81,7 @@ impl<R: Real> Synchronous<R> for SparsePushSum<R> {
     #[inline(always)]
     fn receive<'a, L>(&mut self, _round: u64, _around: &Neighbourhood<'_>, letters: L)
     where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+        L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
     {
         // Unsent coordinates are zero in a letter.
         take_in(&mut self.state, letters);

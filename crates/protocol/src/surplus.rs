@@ -127,7 +127,7 @@ impl<R: Real> Synchronous<R> for Surplus<R> {
 
     fn receive<'a, L>(&mut self, round: u64, around: &Neighbourhood<'_>, letters: L)
     where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+        L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
     {
         let Parameters { window, gamma, .. } = self.parameters;
         let ends = round % window == window - 1;

@@ -95,7 +95,7 @@ impl<R: Real> Synchronous<R> for SurplusGradient<R> {
 
     fn receive<'a, L>(&mut self, round: u64, around: &Neighbourhood<'_>, letters: L)
     where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+        L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
     {
         self.mixing.receive(round, around, letters);
         let length = self.mixing.window();

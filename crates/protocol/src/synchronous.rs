@@ -55,7 +55,7 @@ pub trait Synchronous<R: Real> {
     /// Takes in what was heard, in increasing order of nodes; what was lost is left out.
     fn receive<'a, L>(&mut self, round: u64, around: &Neighbourhood<'_>, letters: L)
     where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>;
+        L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone;
 
     /// Where it keeps the memory of its next question between sending and asking, if it has such a
     /// place: a driver of many nodes lets them share what is in it, which is then near.

@@ -88,7 +88,7 @@ impl<R: Real> Synchronous<R> for TwoStage<R> {
 
     fn receive<'a, L>(&mut self, round: u64, around: &Neighbourhood<'_>, letters: L)
     where
-        L: Iterator<Item = (NodeId, Letter<'a, R>)>,
+        L: Iterator<Item = (NodeId, Letter<'a, R>)> + Clone,
     {
         let Self { state, domain, steps, own, .. } = self;
         state.update(|state| {

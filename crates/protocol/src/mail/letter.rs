@@ -12,6 +12,8 @@ use crate::aligned::LINE;
 pub struct Letters<'a, R> {
     /// By reference: an optional letter then needs no look at what a shape may be.
     pub(super) shape: &'a Shape,
+    /// That of the shape, which every reader needs.
+    pub(super) width: usize,
     pub(super) values: &'a [R],
     pub(super) masks: &'a [u64],
     pub(super) extents: &'a [Extent],
@@ -61,13 +63,13 @@ impl<'a, R: Real> Letter<'a, R> {
     pub fn of_state(shape: &'a Shape, state: &'a Released<Vec<R>>) -> Self {
         debug_assert_eq!(state.get().len(), shape.width, "a message of all values");
         let (values, extents) = (state.get(), &[Extent::Dense]);
-        Self { among: Letters { shape, values, masks: &[], extents }, idx: 0 }
+        Self { among: Letters { shape, width: shape.width, values, masks: &[], extents }, idx: 0 }
     }
 
     /// All numbers, zero where not sent.
     #[inline(always)]
     pub fn values(&self) -> &'a [R] {
-        let width = self.among.shape.width;
+        let width = self.among.width;
         &self.among.values[self.idx * width..][..width]
     }
 

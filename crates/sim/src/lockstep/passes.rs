@@ -186,7 +186,7 @@ impl<'a, R: Real> Hear<'a, R> {
         let (around, hear) = (self.wiring.around(number), *self);
         match hear.mail {
             // Without looking for the part, if there is one.
-            [whole] => hear.tell_all(node, &around, |from| whole.get(from.idx())),
+            &[whole] => hear.tell_all(node, &around, move |from| whole.get(from.idx())),
             parts => hear.tell_all(node, &around, |from| {
                 let (piece, idx) = hear.place(from);
                 parts[piece].get(idx)
