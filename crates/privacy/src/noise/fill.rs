@@ -170,19 +170,27 @@ impl<K: Kernel<R>, R: Real, const ADD: bool> FillBoth<'_, K, R, ADD> {
         chacha::first_groups::<8>(of, &mut words);
         K::apply(words.as_flattened().as_chunks().0, scale, |k, noise| {
             let (left, right) = noise.split_at(LANES);
-            put::<R, ADD>(left, part(one, k));
-            put::<R, ADD>(right, part(other, k));
+            put_eight::<R, ADD>(left, one, k);
+            put_eight::<R, ADD>(right, other, k);
         });
     }
 }
 
-/// The `k`-th eight numbers, or as many as there are.
+/// To the `k`-th eight numbers, or to as many as there are.
 #[inline(always)]
-fn part<R>(out: &mut [R], k: usize) -> &mut [R] {
-    let first = (k * LANES).min(out.len());
-    let rest = &mut out[first..];
-    let count = rest.len().min(LANES);
-    &mut rest[..count]
+fn put_eight<R: Real, const ADD: bool>(noise: &[R], out: &mut [R], k: usize) {
+    let (eights, rest) = out.as_chunks_mut::<LANES>();
+    let count = eights.len();
+    match eights.get_mut(k) {
+        // By value: a vector, whatever else lies where.
+        Some(out) => {
+            let mut sums = *out;
+            put::<R, ADD>(noise, &mut sums);
+            *out = sums;
+        }
+        None if k == count => put::<R, ADD>(noise, rest),
+        None => {}
+    }
 }
 
 #[inline(always)]

@@ -224,20 +224,31 @@ struct First<'a> {
     out: &'a mut [u64],
 }
 
-impl pulp::NullaryFnOnce for First<'_> {
+impl pulp::WithSimd for First<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call(self) {
-        for (of, out) in self.of.chunks(LANES).zip(self.out.chunks_mut(LANES)) {
-            let (mut keys, mut streams) = ([[0; LANES]; 8], [[0; LANES]; 2]);
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        match size_of::<S::u32s>() {
+            64 => self.streams::<16>(),
+            _ => self.streams::<LANES>(),
+        }
+    }
+}
+
+impl First<'_> {
+    /// So many streams at a time.
+    #[inline(always)]
+    fn streams<const L: usize>(self) {
+        for (of, out) in self.of.chunks(L).zip(self.out.chunks_mut(L)) {
+            let (mut keys, mut streams) = ([[0; L]; 8], [[0; L]; 2]);
             for (l, (key, id)) in of.iter().enumerate() {
                 keys.iter_mut().zip(&key.0).for_each(|(lanes, word)| lanes[l] = *word);
                 streams[0][l] = id.get() as u32;
                 streams[1][l] = (id.get() >> 32) as u32;
             }
-            let mut words = [[0; LANES]; WORDS];
-            chacha::first_blocks::<20, LANES>(keys, streams, &mut words);
+            let mut words = [[0; L]; WORDS];
+            chacha::first_blocks::<20, L>(keys, streams, &mut words);
             // All words are written, or else the compiler takes the loop over streams apart.
             let words = std::hint::black_box(&words);
             for (l, out) in out.iter_mut().enumerate() {
@@ -406,6 +417,22 @@ mod tests {
                 Below { key: &key, id, count, bound, found: &mut wide }.blocks::<16>();
                 assert_eq!((&narrow, &wide), (&expected, &expected));
             }
+        }
+    }
+
+    /// However many there are, and however wide vectors are.
+    #[test]
+    fn first_words_of_streams_are_found_together() {
+        let keys: Vec<Key> = (0..37).map(Key::from_seed).collect();
+        for count in [0, 1, 8, 9, 16, 17, 37] {
+            let of: Vec<_> = (0..count).map(|k| (&keys[k], id(Purpose::Noise, 2, 7))).collect();
+            let first: Vec<u64> =
+                of.iter().map(|(key, id)| Stream::new(key, *id).next_u64()).collect();
+            let [mut usual, mut narrow, mut wide] = [(); 3].map(|()| vec![0; count]);
+            Stream::first_u64s(&of, &mut usual);
+            First { of: &of, out: &mut narrow }.streams::<LANES>();
+            First { of: &of, out: &mut wide }.streams::<16>();
+            assert_eq!([usual, narrow, wide], [first.clone(), first.clone(), first]);
         }
     }
 
