@@ -4,6 +4,10 @@
 //! 13, a 64-bit stream number in words 14 and 15. `rand::rngs::ChaCha20Rng` uses the same one, and
 //! the tests compare the two word for word.
 
+use std::hint::black_box;
+
+use pulp::Simd;
+
 /// Blocks of a group, the unit in which keystream is made.
 ///
 /// Fixed, whatever the machine: the order of random words must not depend on a vector's width.
@@ -141,6 +145,36 @@ fn scramble<const ROUNDS: usize, const L: usize>(
     }
 }
 
+/// Lanes of the widest vectors.
+pub(super) const WIDE: usize = 16;
+
+/// Writes word `w` of block `first + WIDE k + l` to `words[k][w][l]`, where vectors have [`WIDE`]
+/// lanes: two sets of blocks at once, so that operations of the one begin while the other waits for
+/// its own. What 32 registers hold is just that.
+#[inline(always)]
+pub(super) fn wide_blocks<S: Simd, const ROUNDS: usize>(
+    simd: S,
+    key: &[u32; 8],
+    stream: u64,
+    first: u64,
+    words: &mut [[[u32; WIDE]; WORDS]; 2],
+) {
+    // Written in vectors, because the compiler would do the one set after the other, and written
+    // out, because it would call functions.
+    let start = |set: u64| starts(simd, key, stream, first.wrapping_add(set * WIDE as u64));
+    let [mut one, mut other] = [start(0), start(1)];
+    // In a loop: unrolled, it would be put into another order.
+    for _ in 0..black_box(ROUNDS / 2) {
+        columns(simd, &mut one);
+        columns(simd, &mut other);
+        diagonals(simd, &mut one);
+        diagonals(simd, &mut other);
+    }
+    // Made anew, in place of being kept.
+    add_starts(simd, &one, &start(0), &mut words[0]);
+    add_starts(simd, &other, &start(1), &mut words[1]);
+}
+
 #[inline(always)]
 fn double_round(s: &mut [u32; WORDS]) {
     quarter_round::<0, 4, 8, 12>(s);
@@ -165,6 +199,85 @@ fn quarter_round<const A: usize, const B: usize, const C: usize, const D: usize>
     s[D] = (s[D] ^ s[A]).rotate_left(8);
     s[C] = s[C].wrapping_add(s[D]);
     s[B] = (s[B] ^ s[C]).rotate_left(7);
+}
+
+/// The state before the first round, one vector a word; blocks are numbered from `first` on.
+#[inline(always)]
+fn starts<S: Simd>(simd: S, key: &[u32; 8], stream: u64, first: u64) -> [S::u32s; WORDS] {
+    const LANE: [u32; WIDE] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+    let all = |word: u32| simd.splat_u32s(word);
+    let low = simd.add_u32s(S::as_simd_u32s(&LANE).0[0], all(first as u32));
+    let carried = simd.less_than_u32s(low, all(first as u32));
+    let high = |carry: u32| all(((first >> 32) as u32).wrapping_add(carry));
+    [
+        all(SIGMA[0]),
+        all(SIGMA[1]),
+        all(SIGMA[2]),
+        all(SIGMA[3]),
+        all(key[0]),
+        all(key[1]),
+        all(key[2]),
+        all(key[3]),
+        all(key[4]),
+        all(key[5]),
+        all(key[6]),
+        all(key[7]),
+        low,
+        simd.select_u32s(carried, high(1), high(0)),
+        all(stream as u32),
+        all((stream >> 32) as u32),
+    ]
+}
+
+#[inline(always)]
+fn add_starts<S: Simd>(
+    simd: S,
+    state: &[S::u32s; WORDS],
+    start: &[S::u32s; WORDS],
+    words: &mut [[u32; WIDE]; WORDS],
+) {
+    for ((state, start), words) in state.iter().zip(start).zip(words) {
+        S::as_mut_simd_u32s(words).0[0] = simd.add_u32s(*state, *start);
+    }
+}
+
+#[inline(always)]
+fn columns<S: Simd>(simd: S, s: &mut [S::u32s; WORDS]) {
+    wide_quarter_round::<S, 0, 4, 8, 12>(simd, s);
+    wide_quarter_round::<S, 1, 5, 9, 13>(simd, s);
+    wide_quarter_round::<S, 2, 6, 10, 14>(simd, s);
+    wide_quarter_round::<S, 3, 7, 11, 15>(simd, s);
+}
+
+#[inline(always)]
+fn diagonals<S: Simd>(simd: S, s: &mut [S::u32s; WORDS]) {
+    wide_quarter_round::<S, 0, 5, 10, 15>(simd, s);
+    wide_quarter_round::<S, 1, 6, 11, 12>(simd, s);
+    wide_quarter_round::<S, 2, 7, 8, 13>(simd, s);
+    wide_quarter_round::<S, 3, 4, 9, 14>(simd, s);
+}
+
+#[inline(always)]
+fn wide_quarter_round<S: Simd, const A: usize, const B: usize, const C: usize, const D: usize>(
+    simd: S,
+    s: &mut [S::u32s; WORDS],
+) {
+    let (add, xor) = (|a, b| simd.add_u32s(a, b), |a, b| simd.xor_u32s(a, b));
+    s[A] = add(s[A], s[B]);
+    s[D] = turned::<S, 16>(simd, xor(s[D], s[A]));
+    s[C] = add(s[C], s[D]);
+    s[B] = turned::<S, 12>(simd, xor(s[B], s[C]));
+    s[A] = add(s[A], s[B]);
+    s[D] = turned::<S, 8>(simd, xor(s[D], s[A]));
+    s[C] = add(s[C], s[D]);
+    s[B] = turned::<S, 7>(simd, xor(s[B], s[C]));
+}
+
+/// All numbers with their bits turned to the left, which the compiler knows the instruction of.
+#[inline(always)]
+fn turned<S: Simd, const BITS: u32>(simd: S, a: S::u32s) -> S::u32s {
+    let left = simd.wrapping_dyn_shl_u32s(a, simd.splat_u32s(BITS));
+    simd.or_u32s(left, simd.wrapping_dyn_shr_u32s(a, simd.splat_u32s(u32::BITS - BITS)))
 }
 
 #[cfg(test)]
@@ -215,6 +328,39 @@ mod tests {
                     assert_equal::<8, 16>(|| eight.next_u32(), first);
                     assert_equal::<20, 16>(|| twenty.next_u32(), first);
                 }
+            }
+        }
+    }
+
+    struct Wide {
+        first: u64,
+        words: [[[u32; WIDE]; WORDS]; 2],
+    }
+
+    impl pulp::WithSimd for Wide {
+        type Output = Option<[[[u32; WIDE]; WORDS]; 2]>;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(mut self, simd: S) -> Self::Output {
+            if size_of::<S::u32s>() < size_of::<[u32; WIDE]>() {
+                return None;
+            }
+            wide_blocks::<S, 8>(simd, &KEY, 0x0123_4567_89ab_cdef, self.first, &mut self.words);
+            Some(self.words)
+        }
+    }
+
+    /// Where vectors are as wide as that; otherwise there is nothing to compare.
+    #[test]
+    fn two_sets_at_once_are_those_one_by_one() {
+        for first in [0, 8, (1 << 32) - 40, (1 << 32) - 24, (1 << 32) - 8, u64::MAX - 7] {
+            let words = [[[0; WIDE]; WORDS]; 2];
+            let Some(found) = pulp::Arch::new().dispatch(Wide { first, words }) else { return };
+            for (k, found) in (0_u64..).zip(found) {
+                let mut expected = [[0; WIDE]; WORDS];
+                let first = first.wrapping_add(k * WIDE as u64);
+                blocks::<8, WIDE>(&KEY, 0x0123_4567_89ab_cdef, first, &mut expected);
+                assert_eq!(found, expected, "from block {first}");
             }
         }
     }

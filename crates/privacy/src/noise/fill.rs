@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use undertone_real::{Real, SliceMut};
 
-use super::chacha::{self, LANES, WORDS};
+use super::chacha::{self, LANES, WIDE, WORDS};
 use super::stream::{Key, StreamId};
 
 /// Numbers that are computed side by side: a vector of the widest machines.
@@ -86,10 +86,14 @@ impl<K: Kernel<R>, R: Real, const ADD: bool> pulp::WithSimd for Fill<'_, K, R, A
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(mut self, _: S) {
-        // Two groups at a time fill the registers of a machine whose vectors hold 16 words. The
-        // order of the output is that of single groups, so the result is the same.
-        let done = if size_of::<S::u32s>() == 64 { self.groups::<16>(0) } else { 0 };
+    fn with_simd<S: pulp::Simd>(mut self, simd: S) {
+        // Where vectors hold 16 words, two groups at a time fill one set of registers, and four
+        // groups both. The order of the output is that of single groups, so the result is the same.
+        let mut done = 0;
+        if size_of::<S::u32s>() == 64 {
+            done = self.wide_groups(simd);
+            done = self.groups::<WIDE>(done);
+        }
         self.groups::<LANES>(done);
     }
 }
@@ -108,17 +112,7 @@ impl<K: Kernel<R>, R: Real, const ADD: bool> Fill<'_, K, R, ADD> {
         for out in &mut chunks {
             let block = ((self.begin + group) * LANES) as u64;
             chacha::blocks::<8, L>(key.words(), id.get(), block, &mut words);
-            // Where vectors hold two groups, their halves belong to the one and to the other.
-            let (one, other) = out.split_at_mut(Self::GROUP);
-            K::apply(words.as_flattened().as_chunks().0, scale, |k, noise| {
-                if L == LANES {
-                    put::<R, ADD>(&noise, &mut one[k * SIDE..][..SIDE]);
-                } else {
-                    let (left, right) = noise.split_at(LANES);
-                    put::<R, ADD>(left, &mut one[k * LANES..][..LANES]);
-                    put::<R, ADD>(right, &mut other[k * LANES..][..LANES]);
-                }
-            });
+            Self::put_groups(&words, scale, out);
             group += L / LANES;
         }
         let rest = chunks.into_remainder();
@@ -133,6 +127,39 @@ impl<K: Kernel<R>, R: Real, const ADD: bool> Fill<'_, K, R, ADD> {
             put::<R, ADD>(&noise, rest);
         }
         group
+    }
+
+    /// Fills whole runs of four groups. Returns the next group.
+    #[inline(always)]
+    fn wide_groups<S: pulp::Simd>(&mut self, simd: S) -> usize {
+        let mut words = [[[0; WIDE]; WORDS]; 2];
+        let (mut group, scale, To { key, id, out }) = (0, self.scale, &mut self.to);
+        let each = Self::GROUP * WIDE / LANES;
+        for out in out.chunks_exact_mut(2 * each) {
+            let block = ((self.begin + group) * LANES) as u64;
+            chacha::wide_blocks::<S, 8>(simd, key.words(), id.get(), block, &mut words);
+            let (one, other) = out.split_at_mut(each);
+            Self::put_groups(&words[0], scale, one);
+            Self::put_groups(&words[1], scale, other);
+            group += 2 * WIDE / LANES;
+        }
+        group
+    }
+
+    /// Makes noise of keystream, one group or two of them side by side.
+    #[inline(always)]
+    fn put_groups<const L: usize>(words: &[[u32; L]; WORDS], scale: R, out: &mut [R]) {
+        // Where vectors hold two groups, their halves belong to the one and to the other.
+        let (one, other) = out.split_at_mut(Self::GROUP);
+        K::apply(words.as_flattened().as_chunks().0, scale, |k, noise| {
+            if L == LANES {
+                put::<R, ADD>(&noise, &mut one[k * SIDE..][..SIDE]);
+            } else {
+                let (left, right) = noise.split_at(LANES);
+                put::<R, ADD>(left, &mut one[k * LANES..][..LANES]);
+                put::<R, ADD>(right, &mut other[k * LANES..][..LANES]);
+            }
+        });
     }
 }
 
@@ -216,14 +243,14 @@ mod tests {
             BoxMuller: Kernel<R>,
         {
             let scale = R::from_f64(0.7);
-            for length in [0, 1, 100, 255, 256, 257, 1000] {
+            for length in [0, 1, 100, 255, 256, 257, 1000, 1700] {
                 let [mut narrow, mut wide, mut usual] = [(); 3].map(|()| vec![R::ZERO; length]);
                 let (begin, kernel) = (0, PhantomData::<BoxMuller>);
                 let to = To { key, id, out: &mut narrow };
                 Fill::<_, _, false> { to, scale, begin, kernel }.groups::<LANES>(0);
                 let to = To { key, id, out: &mut wide };
                 let mut both = Fill::<_, _, false> { to, scale, begin, kernel };
-                let done = both.groups::<16>(0);
+                let done = both.groups::<WIDE>(0);
                 both.groups::<LANES>(done);
                 let out = &mut *usual;
                 fill::<BoxMuller, R, false>(To { key, id, out }, 0.7, 0);

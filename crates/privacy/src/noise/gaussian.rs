@@ -80,7 +80,7 @@ const WORTH_A_THREAD: usize = 1 << 14;
 /// How many numbers get noise at a time where it is made in pieces: as much as the widest vectors
 /// make at once.
 pub(crate) const fn piece<R>() -> usize {
-    2 * group::<R>()
+    4 * group::<R>()
 }
 
 /// Adds noise of several streams, each as [`add_gaussian`] does; two at a time where that is

@@ -197,7 +197,7 @@ impl<R> Blockwise<R> for Still {
 }
 
 /// Lines that are asked for at a time: as many as noise that is made at once fills.
-const LINES: usize = 16;
+const LINES: usize = 32;
 
 /// Asks for some numbers from a place on.
 #[inline(always)]
