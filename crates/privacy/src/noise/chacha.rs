@@ -38,33 +38,6 @@ pub(super) fn blocks<const ROUNDS: usize, const L: usize>(
     scramble::<ROUNDS, L>(words, |l| (*key, [low[l], high[l]], stream));
 }
 
-/// Writes the first groups of two streams with keys of their own side by side: word `w` of block
-/// `l` of the first to `words[w][l]`, of the second to `words[w][LANES + l]`.
-#[inline(always)]
-pub(super) fn first_groups<const ROUNDS: usize>(
-    [(one, first), (other, second)]: [(&[u32; 8], u64); 2],
-    words: &mut [[u32; 2 * LANES]; WORDS],
-) {
-    // Chosen number by number, which is a vector: halves that are written apart would have to reach
-    // the cache before they are read together.
-    let sides = |one: u32, other: u32| {
-        let mut sides = [one; 2 * LANES];
-        for (l, side) in sides.iter_mut().enumerate() {
-            *side = if l < LANES { one } else { other };
-        }
-        sides
-    };
-    let mut keys = [[0; 2 * LANES]; 8];
-    for (k, lanes) in keys.iter_mut().enumerate() {
-        *lanes = sides(one[k], other[k]);
-    }
-    let streams =
-        [sides(first as u32, second as u32), sides((first >> 32) as u32, (second >> 32) as u32)];
-    let mut counters = [0; 2 * LANES];
-    counters.iter_mut().enumerate().for_each(|(l, counter)| *counter = (l % LANES) as u32);
-    lanes_of::<ROUNDS, _>(keys, counters, streams, words);
-}
-
 /// Writes word `w` of the first block of stream `l`, which has a key of its own, to `words[w][l]`.
 /// Keys and numbers of streams are given word by word.
 #[inline(always)]
@@ -159,10 +132,31 @@ pub(super) fn wide_blocks<S: Simd, const ROUNDS: usize>(
     first: u64,
     words: &mut [[[u32; WIDE]; WORDS]; 2],
 ) {
+    scramble_wide::<S, ROUNDS>(simd, &Numbered { key, stream, first }, words);
+}
+
+/// Writes the first groups of four streams with keys of their own, where vectors have [`WIDE`]
+/// lanes: word `w` of block `l` of the first to `words[0][w][l]`, of the second to
+/// `words[0][w][LANES + l]`, and of the others to `words[1]`.
+#[inline(always)]
+pub(super) fn wide_first_groups<S: Simd, const ROUNDS: usize>(
+    simd: S,
+    of: [(&[u32; 8], u64); 4],
+    words: &mut [[[u32; WIDE]; WORDS]; 2],
+) {
+    scramble_wide::<S, ROUNDS>(simd, &First { of }, words);
+}
+
+/// Two sets of blocks at once, each of a state before the first round.
+#[inline(always)]
+fn scramble_wide<S: Simd, const ROUNDS: usize>(
+    simd: S,
+    start: &impl Start,
+    words: &mut [[[u32; WIDE]; WORDS]; 2],
+) {
     // Written in vectors, because the compiler would do the one set after the other, and written
     // out, because it would call functions.
-    let start = |set: u64| starts(simd, key, stream, first.wrapping_add(set * WIDE as u64));
-    let [mut one, mut other] = [start(0), start(1)];
+    let [mut one, mut other] = [start.of(simd, 0), start.of(simd, 1)];
     // In a loop: unrolled, it would be put into another order.
     for _ in 0..black_box(ROUNDS / 2) {
         columns(simd, &mut one);
@@ -171,8 +165,8 @@ pub(super) fn wide_blocks<S: Simd, const ROUNDS: usize>(
         diagonals(simd, &mut other);
     }
     // Made anew, in place of being kept.
-    add_starts(simd, &one, &start(0), &mut words[0]);
-    add_starts(simd, &other, &start(1), &mut words[1]);
+    add_starts(simd, &one, &start.of(simd, 0), &mut words[0]);
+    add_starts(simd, &other, &start.of(simd, 1), &mut words[1]);
 }
 
 #[inline(always)]
@@ -201,32 +195,72 @@ fn quarter_round<const A: usize, const B: usize, const C: usize, const D: usize>
     s[B] = (s[B] ^ s[C]).rotate_left(7);
 }
 
-/// The state before the first round, one vector a word; blocks are numbered from `first` on.
-#[inline(always)]
-fn starts<S: Simd>(simd: S, key: &[u32; 8], stream: u64, first: u64) -> [S::u32s; WORDS] {
-    const LANE: [u32; WIDE] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-    let all = |word: u32| simd.splat_u32s(word);
-    let low = simd.add_u32s(S::as_simd_u32s(&LANE).0[0], all(first as u32));
-    let carried = simd.less_than_u32s(low, all(first as u32));
-    let high = |carry: u32| all(((first >> 32) as u32).wrapping_add(carry));
-    [
-        all(SIGMA[0]),
-        all(SIGMA[1]),
-        all(SIGMA[2]),
-        all(SIGMA[3]),
-        all(key[0]),
-        all(key[1]),
-        all(key[2]),
-        all(key[3]),
-        all(key[4]),
-        all(key[5]),
-        all(key[6]),
-        all(key[7]),
-        low,
-        simd.select_u32s(carried, high(1), high(0)),
-        all(stream as u32),
-        all((stream >> 32) as u32),
-    ]
+/// The number of each lane.
+const LANE: [u32; WIDE] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+/// States before the first round, one vector a word. No closure, which might be called.
+trait Start {
+    /// That of one of two sets.
+    fn of<S: Simd>(&self, simd: S, set: usize) -> [S::u32s; WORDS];
+}
+
+/// Blocks of one stream, numbered from `first` on.
+struct Numbered<'a> {
+    key: &'a [u32; 8],
+    stream: u64,
+    first: u64,
+}
+
+impl Start for Numbered<'_> {
+    #[inline(always)]
+    fn of<S: Simd>(&self, simd: S, set: usize) -> [S::u32s; WORDS] {
+        let Self { key, stream, first } = self;
+        let first = first.wrapping_add((set * WIDE) as u64);
+        let (low, high) = (simd.splat_u32s(first as u32), (first >> 32) as u32);
+        let counters = simd.add_u32s(S::as_simd_u32s(&LANE).0[0], low);
+        let is_carried = simd.less_than_u32s(counters, low);
+        let [high, next] = [simd.splat_u32s(high), simd.splat_u32s(high.wrapping_add(1))];
+        let mut state = [simd.splat_u32s(0); WORDS];
+        for w in 0..4 {
+            state[w] = simd.splat_u32s(SIGMA[w]);
+        }
+        for w in 0..8 {
+            state[4 + w] = simd.splat_u32s(key[w]);
+        }
+        state[12] = counters;
+        state[13] = simd.select_u32s(is_carried, next, high);
+        state[14] = simd.splat_u32s(*stream as u32);
+        state[15] = simd.splat_u32s((stream >> 32) as u32);
+        state
+    }
+}
+
+/// The first groups of streams, half a vector each.
+struct First<'a> {
+    of: [(&'a [u32; 8], u64); 4],
+}
+
+impl Start for First<'_> {
+    #[inline(always)]
+    fn of<S: Simd>(&self, simd: S, set: usize) -> [S::u32s; WORDS] {
+        let ((one, first), (other, second)) = (self.of[2 * set], self.of[2 * set + 1]);
+        let lane = S::as_simd_u32s(&LANE).0[0];
+        let is_first = simd.less_than_u32s(lane, simd.splat_u32s(LANES as u32));
+        let mut state = [simd.splat_u32s(0); WORDS];
+        for w in 0..4 {
+            state[w] = simd.splat_u32s(SIGMA[w]);
+        }
+        for w in 0..8 {
+            let (one, other) = (simd.splat_u32s(one[w]), simd.splat_u32s(other[w]));
+            state[4 + w] = simd.select_u32s(is_first, one, other);
+        }
+        state[12] = simd.and_u32s(lane, simd.splat_u32s(LANES as u32 - 1));
+        for (w, half) in [(14, 0), (15, 32)] {
+            let [one, other] = [first, second].map(|id| simd.splat_u32s((id >> half) as u32));
+            state[w] = simd.select_u32s(is_first, one, other);
+        }
+        state
+    }
 }
 
 #[inline(always)]

@@ -47,25 +47,25 @@ where
     }
 }
 
-/// The same for two streams from their beginnings, side by side where that is faster.
-pub(super) fn fill_both<K, R, const ADD: bool>(to: [To<'_, R>; 2], scale: f64)
+/// The same for four streams from their beginnings, side by side where that is faster.
+pub(super) fn fill_four<K, R, const ADD: bool>(to: [To<'_, R>; 4], scale: f64)
 where
     K: Kernel<f32> + Kernel<f64>,
     R: Real,
 {
+    use SliceMut::{F32, F64};
     let arch = pulp::Arch::new();
-    let [(a, one), (b, other)] = to.map(|To { key, id, out }| ((key, id), R::slice_mut(out)));
-    let of = [a, b];
-    match (one, other) {
-        (SliceMut::F32(one), SliceMut::F32(other)) => {
-            let (out, scale) = ([one, other], scale as f32);
-            arch.dispatch(FillBoth::<K, f32, ADD> { of, out, scale, kernel: PhantomData });
+    let of = to.each_ref().map(|to| (to.key, to.id));
+    match to.map(|to| R::slice_mut(to.out)) {
+        [F32(a), F32(b), F32(c), F32(d)] => {
+            let (out, scale) = ([a, b, c, d], scale as f32);
+            arch.dispatch(FillFour::<K, f32, ADD> { of, out, scale, kernel: PhantomData });
         }
-        (SliceMut::F64(one), SliceMut::F64(other)) => {
-            let out = [one, other];
-            arch.dispatch(FillBoth::<K, f64, ADD> { of, out, scale, kernel: PhantomData });
+        [F64(a), F64(b), F64(c), F64(d)] => {
+            let out = [a, b, c, d];
+            arch.dispatch(FillFour::<K, f64, ADD> { of, out, scale, kernel: PhantomData });
         }
-        _ => unreachable!("both are numbers of one type"),
+        _ => unreachable!("all are numbers of one type"),
     }
 }
 
@@ -163,21 +163,21 @@ impl<K: Kernel<R>, R: Real, const ADD: bool> Fill<'_, K, R, ADD> {
     }
 }
 
-struct FillBoth<'a, K, R, const ADD: bool> {
-    of: [(&'a Key, StreamId); 2],
-    out: [&'a mut [R]; 2],
+struct FillFour<'a, K, R, const ADD: bool> {
+    of: [(&'a Key, StreamId); 4],
+    out: [&'a mut [R]; 4],
     scale: R,
     kernel: PhantomData<K>,
 }
 
-impl<K: Kernel<R>, R: Real, const ADD: bool> pulp::WithSimd for FillBoth<'_, K, R, ADD> {
+impl<K: Kernel<R>, R: Real, const ADD: bool> pulp::WithSimd for FillFour<'_, K, R, ADD> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) {
-        // Vectors that hold two groups take one of each stream, if there is no more of either.
+        // Vectors that hold two groups take one of each stream, if there is no more of any.
         if size_of::<S::u32s>() == 64 && self.out.iter().all(|out| out.len() <= group::<R>()) {
-            return self.side_by_side();
+            return self.side_by_side(simd);
         }
         let Self { of, out, scale, kernel } = self;
         for ((key, id), out) in of.into_iter().zip(out) {
@@ -187,19 +187,21 @@ impl<K: Kernel<R>, R: Real, const ADD: bool> pulp::WithSimd for FillBoth<'_, K, 
     }
 }
 
-impl<K: Kernel<R>, R: Real, const ADD: bool> FillBoth<'_, K, R, ADD> {
+impl<K: Kernel<R>, R: Real, const ADD: bool> FillFour<'_, K, R, ADD> {
     /// For at most a group of each.
     #[inline(always)]
-    fn side_by_side(self) {
-        let Self { of, out: [one, other], scale, .. } = self;
-        let mut words = [[0; 2 * LANES]; WORDS];
+    fn side_by_side<S: pulp::Simd>(self, simd: S) {
+        let Self { of, out: [a, b, c, d], scale, .. } = self;
+        let mut words = [[[0; WIDE]; WORDS]; 2];
         let of = of.map(|(key, id)| (key.words(), id.get()));
-        chacha::first_groups::<8>(of, &mut words);
-        K::apply(words.as_flattened().as_chunks().0, scale, |k, noise| {
-            let (left, right) = noise.split_at(LANES);
-            put_eight::<R, ADD>(left, one, k);
-            put_eight::<R, ADD>(right, other, k);
-        });
+        chacha::wide_first_groups::<S, 8>(simd, of, &mut words);
+        for (words, [one, other]) in words.iter().zip([[a, b], [c, d]]) {
+            K::apply(words.as_flattened().as_chunks().0, scale, |k, noise| {
+                let (left, right) = noise.split_at(LANES);
+                put_eight::<R, ADD>(left, one, k);
+                put_eight::<R, ADD>(right, other, k);
+            });
+        }
     }
 }
 
@@ -268,33 +270,31 @@ mod tests {
         compare::<f64>(&key, id);
     }
 
-    /// Two streams side by side are those that each is alone.
+    /// Four streams side by side are those that each is alone, however many numbers each has.
     #[test]
     fn streams_are_filled_together_as_they_are_alone() {
         fn compare<R: Real>()
         where
             BoxMuller: Kernel<R>,
         {
-            let keys = [5, 6].map(Key::from_seed);
-            let ids = [3, 4].map(|k| StreamId::new(Purpose::Noise, 2, k).unwrap());
-            for lengths in [[0, 5], [8, 8], [63, 64], [105, 105], [128, 1], [7, 500]] {
-                let [mut alone, mut usual, mut together] =
-                    [(); 3].map(|()| lengths.map(|length| vec![R::ONE; length]));
-                for k in 0..2 {
+            let keys = [5, 6, 7, 8].map(Key::from_seed);
+            let ids = [3, 4, 5, 6].map(|k| StreamId::new(Purpose::Noise, 2, k).unwrap());
+            let lengths =
+                [[0, 5, 9, 1], [8; 4], [63, 64, 65, 7], [105; 4], [128, 1, 0, 0], [7, 500, 8, 9]];
+            for lengths in lengths {
+                let [mut alone, mut together] =
+                    [(); 2].map(|()| lengths.map(|length| vec![R::ONE; length]));
+                for k in 0..4 {
                     let to = To { key: &keys[k], id: ids[k], out: &mut alone[k] };
                     fill::<BoxMuller, R, true>(to, 0.7, 0);
                 }
-                let [one, other] = &mut usual;
-                let of = [(&keys[0], ids[0]), (&keys[1], ids[1])];
-                let to = |k: usize, out| To { key: of[k].0, id: of[k].1, out };
-                fill_both::<BoxMuller, R, true>([to(0, one), to(1, other)], 0.7);
-                assert_eq!(alone, usual);
-                if lengths.into_iter().all(|length| length <= group::<R>()) {
-                    let (scale, kernel) = (R::from_f64(0.7), PhantomData::<BoxMuller>);
-                    let out = together.each_mut().map(|out| &mut **out);
-                    FillBoth::<_, _, true> { of, out, scale, kernel }.side_by_side();
-                    assert_eq!(alone, together);
-                }
+                let mut streams = keys.iter().zip(ids);
+                let to = together.each_mut().map(|out| {
+                    let (key, id) = streams.next().unwrap();
+                    To { key, id, out }
+                });
+                fill_four::<BoxMuller, R, true>(to, 0.7);
+                assert_eq!(alone, together);
             }
         }
         compare::<f32>();
