@@ -226,7 +226,10 @@ fn deal_whole<R: Real>(out: &mut [R], values: &mut [R], share: R, mask: &[u64], 
     let (out, values) = (out.as_chunks_mut::<HALF>().0, values.as_chunks_mut::<HALF>().0);
     let mut k = 0;
     for (out, values) in out.iter_mut().zip(values) {
-        deal(out, values, share, (mask[k / 2] >> (k % 2 * HALF)) as u32);
+        // By value, so that nobody has to look whether they overlap.
+        let (mut sent, mut kept) = ([R::ZERO; HALF], *values);
+        deal(&mut sent, &mut kept, share, (mask[k / 2] >> (k % 2 * HALF)) as u32);
+        (*out, *values) = (sent, kept);
         k = if k + 1 == n_halves { 0 } else { k + 1 };
     }
 }
