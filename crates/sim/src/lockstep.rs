@@ -1,9 +1,9 @@
 //! All nodes in step over ideal links: the fast engine.
 //!
 //! A node hears what was sent in one round, and asks and sends in the next, while all it needs is
-//! in its core's cache; there are two sets of mail, so that threads meet once a round ([`crew`]).
-//! Mail is in rows ([`rows`]), or, where states are long and are what is sent, it is the states
-//! themselves ([`states`]). No sum runs over nodes, so the bits do not depend on who did what
+//! in its core's cache; there are two sets of mail, so that threads meet once a round (`crew`).
+//! Mail is in rows (`rows`), or, where states are long and are what is sent, it is the states
+//! themselves (`states`). No sum runs over nodes, so the bits do not depend on who did what
 //! (invariant I5).
 
 mod crew;

@@ -93,7 +93,7 @@ pub(crate) fn add_gaussian_to_all<'a, R: Real>(
     while let Some(first) = to.next() {
         // What is missing at the end has nothing to be filled.
         let To { key, id, .. } = first;
-        let mut next = || to.next().unwrap_or_else(|| To { key, id, out: &mut [] });
+        let mut next = || to.next().unwrap_or(To { key, id, out: &mut [] });
         let (b, c, d) = (next(), next(), next());
         fill_four::<BoxMuller, R, true>([first, b, c, d], scale);
     }

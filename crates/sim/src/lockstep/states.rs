@@ -74,7 +74,7 @@ where
                 let around = wiring.around(number);
                 let states: Vec<_> =
                     around.heard.iter().map(|from| self.take(phase.hears(), from.idx())).collect();
-                let heard = Some((phase.round - 1, around, &states[..]));
+                let heard = Some(Heard { round: phase.round - 1, around, states: &states });
                 arch.dispatch(Hearing { node: &mut *node, heard, ask });
                 let spare = states.into_iter().filter_map(Arc::into_inner);
                 self.spare.lock().expect(UNBROKEN).extend(spare);
@@ -164,11 +164,17 @@ fn in_chains(wiring: &Wiring) -> Vec<usize> {
     order
 }
 
+/// What a node heard in a round.
+struct Heard<'a, R: Real> {
+    round: u64,
+    around: Neighbourhood<'a>,
+    states: &'a [Arc<State<R>>],
+}
+
 /// A node hears states, if there are any yet, and asks.
 struct Hearing<'a, P, R: Real> {
     node: &'a mut P,
-    /// The round, and what the node heard in it.
-    heard: Option<(u64, Neighbourhood<'a>, &'a [Arc<State<R>>])>,
+    heard: Option<Heard<'a, R>>,
     ask: Option<(u64, &'a mut Desk<R>)>,
 }
 
@@ -178,7 +184,7 @@ impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Hearing<'_, P, R> {
     #[inline(always)]
     fn call(self) {
         let Self { node, heard, ask } = self;
-        if let Some((round, around, states)) = heard {
+        if let Some(Heard { round, around, states }) = heard {
             let shape = &node.shape();
             let letters = around.heard.iter().zip(states);
             let letters = letters.map(|(from, state)| (*from, Letter::of_state(shape, state)));

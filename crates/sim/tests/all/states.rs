@@ -102,7 +102,7 @@ fn assert_states_are_as_good_as_rows<P>(
                 });
                 assert!(bits(engine.nodes()) == bits(&by_time), "{threads} {at_once}");
                 assert_eq!(engine.traffic(), outcome.flow.sent);
-                let paid = |oracle: &Oracle<f32>| oracle.ledger().len() as u64;
+                let paid = |oracle: &Oracle<f32>| oracle.ledger().len();
                 assert!(oracles.iter().all(|oracle| paid(oracle) < ASKING));
             }
         }
