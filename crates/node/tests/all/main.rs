@@ -8,6 +8,7 @@ mod fair;
 mod forecast;
 mod oracle;
 mod oracle_gradients;
+mod oracle_points;
 mod plan;
 mod sampling_laws;
 mod together;
