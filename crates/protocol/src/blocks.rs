@@ -67,8 +67,8 @@ fn replace_blocks<'n, 'c, R: Real, const N: usize>(
     let (copies, left_copies) = copies.as_chunks_mut::<N>();
     let mut place = first;
     for (numbers, copies) in numbers.iter_mut().zip(copies) {
-        *numbers = work.block(place, *numbers);
-        *copies = *numbers;
+        let block = work.block(place, *numbers);
+        (*numbers, *copies) = (block, block);
         place += N;
         keep_apart();
     }

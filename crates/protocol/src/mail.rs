@@ -25,7 +25,7 @@ mod slot;
 use undertone_graph::NodeId;
 use undertone_real::Real;
 
-use crate::aligned::Aligned;
+use crate::aligned::{Aligned, LINE};
 use crate::lattice::Lattice;
 use crate::topology::Neighbourhood;
 
@@ -63,6 +63,13 @@ impl Shape {
         Self { width, mask_bits: 0, lattice: Some(lattice) }
     }
 
+    /// How far apart the rows of a [`Mail`] are. Each begins with a cache line, so that none of its
+    /// vectors lies across two, unless that would take more than an eighth more memory.
+    const fn stride<R>(&self) -> usize {
+        let whole_lines = self.width.next_multiple_of(LINE / size_of::<R>());
+        if whole_lines - self.width <= self.width / 8 { whole_lines } else { self.width }
+    }
+
     /// Words of a mask.
     pub const fn words(&self) -> usize {
         self.mask_bits.div_ceil(64)
@@ -95,7 +102,7 @@ impl<R: Real> Mail<R> {
     pub fn new(n_nodes: usize, shape: Shape) -> Self {
         Self {
             shape,
-            values: Aligned::zeros(n_nodes * shape.width),
+            values: Aligned::zeros(n_nodes * shape.stride::<R>()),
             masks: vec![0; n_nodes * shape.words()],
             extents: vec![Extent::Silent; n_nodes],
         }
@@ -103,7 +110,7 @@ impl<R: Real> Mail<R> {
 
     /// Where a node writes its message.
     pub fn slot(&mut self, node: NodeId) -> Slot<'_, R> {
-        self.whole().slot_of(node.idx())
+        self.whole().into_slot(node.idx())
     }
 
     /// The rows cut into parts of `nodes_each`, for threads to fill.
@@ -123,7 +130,7 @@ impl<R: Real> Mail<R> {
     /// What a node wrote.
     pub fn letter(&self, from: NodeId) -> Letter<'_, R> {
         let Self { shape, values, masks, extents } = self;
-        Letters { shape, width: shape.width, values, masks, extents }.get(from.idx())
+        Letters::new(shape, shape.stride::<R>(), values, masks, extents).get(from.idx())
     }
 
     /// The messages that a node hears if none is lost, in order.
@@ -158,28 +165,23 @@ impl<'m, R: Real> MailPart<'m, R> {
     /// The slot of the part's `idx`-th node.
     #[inline(always)]
     pub fn slot(&mut self, idx: usize) -> Slot<'_, R> {
-        let (width, words) = (self.shape.width, self.shape.words());
-        Slot {
-            shape: self.shape,
-            values: &mut self.values[idx * width..][..width],
-            mask: &mut self.masks[idx * words..][..words],
-            extent: &mut self.extents[idx],
-            ahead: &[],
-        }
+        let Self { shape, values, masks, extents } = self;
+        MailPart { shape: *shape, values, masks, extents }.into_slot(idx)
     }
 
     /// What the part's nodes wrote.
     #[inline(always)]
     pub fn letters(&self) -> Letters<'_, R> {
         let Self { shape, values, masks, extents } = self;
-        Letters { shape, width: shape.width, values, masks, extents }
+        Letters::new(shape, shape.stride::<R>(), values, masks, extents)
     }
 
-    fn slot_of(self, idx: usize) -> Slot<'m, R> {
+    #[inline(always)]
+    fn into_slot(self, idx: usize) -> Slot<'m, R> {
         let (width, words) = (self.shape.width, self.shape.words());
         Slot {
             shape: self.shape,
-            values: &mut self.values[idx * width..][..width],
+            values: &mut self.values[idx * self.shape.stride::<R>()..][..width],
             mask: &mut self.masks[idx * words..][..words],
             extent: &mut self.extents[idx],
             ahead: &[],
@@ -188,7 +190,7 @@ impl<'m, R: Real> MailPart<'m, R> {
 
     fn split(self, nodes: usize) -> (Self, Self) {
         let shape = self.shape;
-        let (values, more_values) = self.values.split_at_mut(nodes * shape.width);
+        let (values, more_values) = self.values.split_at_mut(nodes * shape.stride::<R>());
         let (masks, more_masks) = self.masks.split_at_mut(nodes * shape.words());
         let (extents, more_extents) = self.extents.split_at_mut(nodes);
         let first = Self { shape, values, masks, extents };

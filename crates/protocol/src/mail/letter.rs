@@ -11,25 +11,42 @@ use crate::aligned::LINE;
 #[derive(Clone, Copy, Debug)]
 pub struct Letters<'a, R> {
     /// By reference: an optional letter then needs no look at what a shape may be.
-    pub(super) shape: &'a Shape,
+    shape: &'a Shape,
     /// That of the shape, which every reader needs.
-    pub(super) width: usize,
-    pub(super) values: &'a [R],
-    pub(super) masks: &'a [u64],
-    pub(super) extents: &'a [Extent],
+    width: usize,
+    /// How far apart rows are.
+    stride: usize,
+    values: &'a [R],
+    masks: &'a [u64],
+    extents: &'a [Extent],
 }
 
 impl<'a, R: Real> Letters<'a, R> {
+    /// Of rows so far apart.
+    #[inline(always)]
+    pub(super) fn new(
+        shape: &'a Shape,
+        stride: usize,
+        values: &'a [R],
+        masks: &'a [u64],
+        extents: &'a [Extent],
+    ) -> Self {
+        Self { shape, width: shape.width, stride, values, masks, extents }
+    }
+
     /// Asks for the numbers of the `idx`-th node, which will be read soon.
     #[inline(always)]
     pub fn fetch(self, idx: usize) {
-        let (width, line) = (self.shape.width, LINE / size_of::<R>());
-        let last = ((idx + 1) * width).saturating_sub(1);
-        for number in (idx * width..last).step_by(line) {
-            prefetch_index(self.values, number);
+        let line = LINE / size_of::<R>();
+        let first = idx * self.stride;
+        let end = first + self.width;
+        prefetch_index(self.values, first);
+        // Rows of hardly more than a line, which are read in the largest numbers, are two lines.
+        if self.width > line + 1 {
+            (first + line..end - 1).step_by(line).for_each(|k| prefetch_index(self.values, k));
         }
         // A row may begin within a line.
-        prefetch_index(self.values, last);
+        prefetch_index(self.values, end.saturating_sub(1));
     }
 
     /// How many bytes the numbers of all nodes have.
@@ -63,14 +80,14 @@ impl<'a, R: Real> Letter<'a, R> {
     pub fn of_state(shape: &'a Shape, state: &'a Released<Vec<R>>) -> Self {
         debug_assert_eq!(state.get().len(), shape.width, "a message of all values");
         let (values, extents) = (state.get(), &[Extent::Dense]);
-        Self { among: Letters { shape, width: shape.width, values, masks: &[], extents }, idx: 0 }
+        Letters::new(shape, shape.width, values, &[], extents).get(0)
     }
 
     /// All numbers, zero where not sent.
     #[inline(always)]
     pub fn values(&self) -> &'a [R] {
-        let width = self.among.width;
-        &self.among.values[self.idx * width..][..width]
+        let Letters { width, stride, values, .. } = self.among;
+        &values[self.idx * stride..][..width]
     }
 
     /// Which coordinates were sent, as the bits of words; none if all were.

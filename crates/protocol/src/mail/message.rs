@@ -93,6 +93,6 @@ impl<R: Real> Message<R> {
     pub fn letter(&self) -> Letter<'_, R> {
         let Self { shape, values, mask, extent, .. } = self;
         let extents = std::slice::from_ref(extent);
-        Letters { shape, width: shape.width, values, masks: mask, extents }.get(0)
+        Letters::new(shape, shape.width, values, mask, extents).get(0)
     }
 }
