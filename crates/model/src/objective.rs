@@ -95,6 +95,7 @@ pub struct Batch<'a, R> {
 
 impl<'a, R: Real> Batch<'a, R> {
     /// Those with these numbers. A number that does not exist panics when it is used.
+    #[inline(always)]
     pub fn of(data: &'a Dataset<R>, records: &'a [usize]) -> Self {
         Self { data, records: Some(records) }
     }

@@ -18,7 +18,7 @@ use crate::ledger::Receipt;
 use crate::noise::{Key, Purpose, Stream, StreamId};
 use crate::units::{OutOfRange, Probability};
 
-use self::drawn::Law;
+use self::drawn::{Law, named};
 
 pub use self::drawn::Drawn;
 pub use self::table::TableSampler;
@@ -272,7 +272,11 @@ impl Sampler {
                     }
                     _ => None,
                 };
-                take(one.map_or_else(|| sampler.draw(*records, receipt, key), Ok));
+                // Not by one call for both, to which either would have to go through memory.
+                match one {
+                    Some(one) => take(Ok(one)),
+                    None => take(sampler.draw(*records, receipt, key)),
+                }
             }
         }
     }
@@ -306,8 +310,7 @@ fn stream_of(ours: bool, receipt: &Receipt) -> Result<StreamId, DrawError> {
 }
 
 fn batch(indices: Indices, law: Law, receipt: &Receipt) -> Batch {
-    let receipt = Some((receipt.node(), receipt.serial()));
-    Batch { indices, drawn: Drawn { law, receipt } }
+    Batch { indices, drawn: Drawn { law, receipt: Some(named(receipt)) } }
 }
 
 /// Those of some records that are taken, each with a probability: what [`Stream::bernoulli`] says

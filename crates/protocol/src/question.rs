@@ -123,17 +123,32 @@ impl<R: Real> Exchange<R> {
         }
     }
 
-    /// The point of a question for a gradient. What is left asks at a point without numbers, until
-    /// the answer takes its place.
-    #[inline]
+    /// The point of a question for a gradient; nothing is in its place then.
+    #[inline(always)]
     pub fn take_point(&mut self) -> Option<Released<Vec<R>>> {
         match self {
             Self::Asked(
                 Question::Difference { at, .. }
                 | Question::Gradient { at, .. }
                 | Question::Masked { at, .. },
-            ) => Some(at.take()),
+            ) => {
+                let point = at.take();
+                // What is left has no memory of its own: there is nothing to free.
+                std::mem::forget(std::mem::take(self));
+                Some(point)
+            }
             _ => None,
+        }
+    }
+
+    /// Puts a question or an answer here, where mostly nothing is. It goes where it belongs at
+    /// once: with something to be dropped between it would be put together elsewhere first, and a
+    /// value that was written word by word has to reach the cache before it is moved in vectors.
+    #[inline(always)]
+    pub fn put(&mut self, other: Self) {
+        match self {
+            Self::Nothing => std::mem::forget(std::mem::replace(self, other)),
+            _ => *self = other,
         }
     }
 

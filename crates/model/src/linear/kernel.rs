@@ -110,7 +110,6 @@ impl<R: Real> Sum<'_, R> {
             rows[i] = &self.values[record * width..][..width];
             (records[i], signs[i], norms[i]) = (record, self.targets[record], self.norms[record]);
         }
-        let norms = norms.map(|norm| self.model.with_one(norm));
         let filled;
         if width < LANES {
             filled = rows.map(fill_up);
@@ -141,6 +140,8 @@ impl<R: Real> Sum<'_, R> {
             }
         }
         let slopes = slopes(self.model.loss, &scores, &signs.map(R::to_f64));
+        // Not sooner: what was written number by number is read in vectors, which would wait.
+        let norms = norms.map(|norm| self.model.with_one(norm));
         let mut cs = coefficients(slopes, norms, self.clip, count, &mut self.clipped);
         if let Some(table) = &mut self.table {
             for i in 0..count {

@@ -79,37 +79,42 @@ impl<R: Real> Plain<R> {
         let sensitivity = Sensitivity::contribution(self.clip);
         let mechanism = GaussianMechanism { sensitivity, sigma: self.sigma };
         let mut several = mechanism.several(self.clip, batches.len())?;
-        // Those behind an error have no batch.
-        let mut sums = ArrayVec::<_, TOGETHER>::new();
-        for (Paid { idx, .. }, batch) in paid.iter().zip(&batches) {
-            let point = exchanges[*idx].take_point().expect("paid for a gradient at a point");
-            let batch = gradients(&oracles[*idx]).chosen(batch);
-            sums.push(At { point: point.into_inner(), batch });
-        }
-        let Workspace { scratch, sum } = workspace;
-        self.objective.clipped_sums(&mut sums, self.clip.get(), scratch, sum);
-
-        let mut sums = sums.into_iter();
         let mut answered = ArrayVec::<_, TOGETHER>::new();
-        for ((Paid { idx, round, receipt }, batch), At { point: sum, .. }) in
-            paid.into_iter().zip(&batches).zip(&mut sums)
         {
-            // The objective clips every gradient.
-            if let Err(error) = several.trust_each_clipped(sum, batch, receipt, &oracles[idx].key) {
-                outcome = Err(error.into());
-                break;
+            // Those behind an error have no batch.
+            let mut sums = ArrayVec::<_, TOGETHER>::new();
+            for (Paid { idx, .. }, batch) in paid.iter().zip(&batches) {
+                let point = exchanges[*idx].take_point().expect("paid for a gradient at a point");
+                let batch = gradients(&oracles[*idx]).chosen(batch);
+                sums.push(At { point: point.into_inner(), batch });
             }
-            answered.push((idx, round));
+            let Workspace { scratch, sum } = workspace;
+            self.objective.clipped_sums(&mut sums, self.clip.get(), scratch, sum);
+
+            // Drained, one by one: a tuple of all of it would be put together in memory, and an
+            // iterator of its own would be another copy of everything.
+            let (mut paid, mut sums) = (paid.drain(..), sums.drain(..));
+            for batch in &batches {
+                let Some(Paid { idx, round, receipt }) = paid.next() else { break };
+                let Some(At { point: sum, .. }) = sums.next() else { break };
+                let key = &oracles[idx].key;
+                // The objective clips every gradient.
+                if let Err(error) = several.trust_each_clipped(sum, batch, receipt, key) {
+                    outcome = Err(error.into());
+                    break;
+                }
+                answered.push((idx, round));
+            }
+            // What was made behind an error is not freed as it is.
+            sums.for_each(|At { point: sum, .. }| several.discard(sum));
         }
-        // What was made behind an error is not freed as it is.
-        sums.for_each(|At { point: sum, .. }| several.discard(sum));
         let mut events = ArrayVec::<Arc<Event>, TOGETHER>::new();
         several.release(|released, event| {
             let (idx, _) = answered[events.len()];
-            exchanges[idx] = Exchange::Answered(Answer::Released(released));
+            exchanges[idx].put(Exchange::Answered(Answer::Released(released)));
             events.push(event);
         });
-        for ((idx, round), event) in answered.into_iter().zip(events) {
+        for ((idx, round), event) in answered.drain(..).zip(events.drain(..)) {
             if let Private::Gradients(gradients) = &mut oracles[idx].private {
                 gradients.return_event(round, event);
             }
@@ -143,19 +148,23 @@ fn draw<R: Real, S>(
         draws.push(Draw { sampler, records, receipt, key: &oracle.key });
     }
     let (mut batches, mut failed) = (ArrayVec::new(), false);
-    Sampler::draw_each(&draws, |batch| match batch {
-        Ok(batch) if !failed => {
-            gradients(&oracles[paid[batches.len()].idx]).chosen(&batch).fetch();
-            batches.push(batch);
-        }
-        Ok(_) => {}
-        Err(error) => {
-            if !failed {
-                *outcome = Err(error.into());
+    Sampler::draw_each(
+        &draws,
+        #[inline(always)]
+        |batch| match batch {
+            Ok(batch) if !failed => {
+                gradients(&oracles[paid[batches.len()].idx]).chosen(&batch).fetch();
+                batches.push(batch);
             }
-            failed = true;
-        }
-    });
+            Ok(_) => {}
+            Err(error) => {
+                if !failed {
+                    *outcome = Err(error.into());
+                }
+                failed = true;
+            }
+        },
+    );
     batches
 }
 

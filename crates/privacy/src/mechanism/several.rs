@@ -73,8 +73,11 @@ impl<'a, R: Real> Several<'a, R> {
             erase(&mut values);
             return Err(error);
         }
-        let id = noise_stream(&receipt);
-        self.promised.push(Promised { values, key, id, paid: receipt.into_event() });
+        let (id, paid) = (noise_stream(&receipt), receipt.into_event());
+        // Room for all was made at once. Where it might still have to be made, what is added would
+        // be put together elsewhere first.
+        assert!(self.promised.len() < self.promised.capacity(), "no more than were announced");
+        self.promised.push(Promised { values, key, id, paid });
         Ok(())
     }
 

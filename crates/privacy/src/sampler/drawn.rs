@@ -30,8 +30,9 @@ impl Law {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
     pub(super) law: Law,
-    /// Node and serial number of the receipt; `None` for all records.
-    pub(super) receipt: Option<(u32, u64)>,
+    /// Node and serial number of the receipt; `None` for all records. Whole words: a batch that was
+    /// just made is moved by words, and half a word would have to reach the cache first.
+    pub(super) receipt: Option<(u64, u64)>,
 }
 
 impl Drawn {
@@ -52,7 +53,7 @@ impl Drawn {
             (Law::Full, event) => event == inner,
             (Law::Poisson(probability), Event::PoissonSampled(sampled))
             | (Law::FixedSize(probability), Event::FixedSizeSampled(sampled)) => {
-                sampled.probability == probability && *sampled.event == *inner
+                sampled.probability == probability && are_equal(&sampled.event, inner)
             }
             _ => false,
         }
@@ -65,6 +66,21 @@ impl Drawn {
 
     /// Whether the records were drawn for this receipt.
     pub(crate) fn is_for(&self, receipt: &Receipt) -> bool {
-        self.receipt.is_none_or(|drawn_for| drawn_for == (receipt.node(), receipt.serial()))
+        self.receipt.is_none_or(|drawn_for| drawn_for == named(receipt))
+    }
+}
+
+/// Node and serial number of a receipt.
+#[inline]
+pub(super) fn named(receipt: &Receipt) -> (u64, u64) {
+    (receipt.node().into(), receipt.serial())
+}
+
+/// Whether two events are the same, which mostly are Gaussian.
+#[inline]
+fn are_equal(one: &Event, other: &Event) -> bool {
+    match (one, other) {
+        (Event::Gaussian(one), Event::Gaussian(other)) => one == other,
+        (one, other) => one == other,
     }
 }

@@ -10,7 +10,7 @@ use undertone_real::Real;
 use super::Traffic;
 
 /// How many nodes later those are whose mail is asked for, if it is not near.
-const AHEAD: usize = 4;
+const AHEAD: usize = 8;
 
 /// Bytes of mail that are near: a part of what a core has to itself on most machines.
 const NEAR: usize = 1 << 20;
@@ -54,12 +54,23 @@ impl<R: Real> Default for Desk<R> {
 }
 
 impl<R: Real> Desk<R> {
+    /// For so many nodes, of which none has asked.
     #[inline(always)]
-    pub(super) fn ask<P: Synchronous<R>>(&mut self, node: &mut P, round: u64) {
+    pub(super) fn open(&mut self, nodes: usize) {
+        self.exchanges.clear();
+        self.exchanges.resize_with(nodes, Exchange::default);
+    }
+
+    /// The node that stands at a place asks, if it wants to.
+    #[inline(always)]
+    pub(super) fn ask<P: Synchronous<R>>(&mut self, idx: usize, node: &mut P, round: u64) {
+        let exchange = &mut self.exchanges[idx];
         if let Some(place @ None) = node.spare() {
             *place = self.spare.pop();
         }
-        self.exchanges.push(node.ask(round).map_or(Exchange::Nothing, Exchange::Asked));
+        if let Some(question) = node.ask(round) {
+            exchange.put(Exchange::Asked(question));
+        }
     }
 
     #[inline(always)]
@@ -118,7 +129,7 @@ impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Pass<'_, '_, P, R> {
         let end = first + nodes.len();
         let is_far = hear.is_some_and(|hear| hear.is_far());
         if let Some((Turn::Ask(_), desk)) = &mut desk {
-            desk.exchanges.clear();
+            desk.open(nodes.len());
         }
         for (k, node) in nodes.iter_mut().enumerate() {
             let number = NodeId((first + k) as u32);
@@ -129,7 +140,7 @@ impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Pass<'_, '_, P, R> {
                 hear.tell(node, number);
             }
             match &mut desk {
-                Some((Turn::Ask(round), desk)) => desk.ask(node, *round),
+                Some((Turn::Ask(round), desk)) => desk.ask(k, node, *round),
                 Some((Turn::Answer(round), desk)) => desk.answer(k, node, *round),
                 None => {}
             }
@@ -168,9 +179,13 @@ impl<'a, R: Real> Hear<'a, R> {
     /// Asks for what a node will hear.
     #[inline(always)]
     fn fetch(&self, node: NodeId) {
-        for from in self.wiring.around(node).heard {
-            let (piece, idx) = self.place(*from);
-            self.mail[piece].fetch(idx);
+        let heard = self.wiring.graph.in_neighbours(node);
+        match self.mail {
+            &[whole] => heard.iter().for_each(|from| whole.fetch(from.idx())),
+            parts => heard.iter().for_each(|from| {
+                let (piece, idx) = self.place(*from);
+                parts[piece].fetch(idx);
+            }),
         }
     }
 

@@ -191,8 +191,8 @@ impl<P: Synchronous<R>, R: Real> pulp::NullaryFnOnce for Hearing<'_, P, R> {
             node.receive(round, &around, letters);
         }
         if let Some((round, desk)) = ask {
-            desk.exchanges.clear();
-            desk.ask(node, round);
+            desk.open(1);
+            desk.ask(0, node, round);
         }
     }
 }

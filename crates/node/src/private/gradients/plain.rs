@@ -21,6 +21,7 @@ impl<R: Real> PrivateGradients<R> {
 
     /// The records of a batch. They may be far: whoever answers for many nodes asks for them, and
     /// has others to look after until they come.
+    #[inline(always)]
     pub(crate) fn chosen<'a>(&'a self, batch: &'a sampler::Batch) -> Batch<'a, R> {
         Batch::of(&self.data, batch.indices())
     }
