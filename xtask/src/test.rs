@@ -24,6 +24,7 @@ const DOC_TESTS: &[&str] = &["test", "--workspace", "--doc", "--locked"];
 /// Stops at the first of the three that fails. Cargo's own result lines come last.
 pub fn run(workspace: &Workspace) -> Result<(), String> {
     let start = Instant::now();
+    make()?;
     verify::run(workspace)?;
     let verified = start.elapsed();
     println!("browser for the test of reports: {}", browser());
@@ -50,14 +51,28 @@ fn browser() -> String {
     if let Some(name) = there() {
         return name.into();
     }
-    let mut install = Command::new("apt-get");
-    install.args(["install", "--yes", "--no-install-recommends", "chromium"]);
-    install.stdin(Stdio::null()).env("DEBIAN_FRONTEND", "noninteractive");
-    let installed = install.output().is_ok_and(|output| output.status.success());
+    let installed = installed("chromium");
     match there().filter(|_| installed) {
         Some(name) => format!("{name}, installed just now"),
         None => "none, so pages are not looked at; install Chromium to have them tested".into(),
     }
+}
+
+/// What the command's allocator is built with, beside the C compiler.
+fn make() -> Result<(), String> {
+    if !cfg!(target_os = "linux") || exists("make", "--version") || installed("make") {
+        return Ok(());
+    }
+    Err("`make` is missing, which the command's allocator is built with; install it and try again"
+        .into())
+}
+
+/// Whether a package could be installed: by apt, for root, without a question.
+fn installed(package: &str) -> bool {
+    let mut install = Command::new("apt-get");
+    install.args(["install", "--yes", "--no-install-recommends", package]);
+    install.stdin(Stdio::null()).env("DEBIAN_FRONTEND", "noninteractive");
+    install.output().is_ok_and(|output| output.status.success())
 }
 
 /// The long suite of the network: tests that the gate leaves out, one after the other, with their

@@ -29,6 +29,11 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// Memory in large pages, as the decision note 0023 tells.
+#[cfg(all(feature = "large-pages", target_os = "linux", target_env = "gnu"))]
+#[global_allocator]
+static MEMORY: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Private learning without a server: what a release costs, proved, not claimed.
 #[derive(Parser)]
 #[command(

@@ -10,6 +10,11 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 
+/// That of the command.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[global_allocator]
+static MEMORY: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() {
     consensus::all();
     gradients::all();
