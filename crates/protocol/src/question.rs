@@ -174,3 +174,27 @@ impl<R: Real> Exchange<R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_leaves_nothing_and_what_is_put_is_there() {
+        let point = || Released::public(vec![1.0, 2.0]);
+        let mut exchange = Exchange::Nothing;
+        exchange.put(Exchange::Asked(Question::Gradient { round: 3, at: point() }));
+        assert_eq!(exchange.question(), Some(&Question::Gradient { round: 3, at: point() }));
+        assert_eq!(exchange.take_point(), Some(point()));
+        assert_eq!(exchange, Exchange::Nothing);
+        assert_eq!(exchange.take_point(), None);
+        // Over something else, too.
+        exchange.put(Exchange::Answered(Answer::Released(point())));
+        exchange.put(Exchange::Answered(Answer::Refused));
+        assert_eq!(exchange.take_answer(), Some(Answer::Refused));
+        // A question of another kind has no such point, and stays.
+        exchange.put(Exchange::Asked(Question::Vector));
+        assert_eq!(exchange.take_point(), None);
+        assert_eq!(exchange.take_question(), Some(Question::Vector));
+    }
+}
